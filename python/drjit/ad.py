@@ -97,6 +97,16 @@ class _Call:
         return self.result if self._nested else dr.detach(self.result)
 
 
+def _check_tuples(operation: str, args: Any, tangents: Any) -> None:
+    """An array is a sequence of its entries, too, so that the mistake has no error."""
+    for name, found in (("args", args), ("tangents", tangents)):
+        if not isinstance(found, tuple | list):
+            raise TypeError(
+                f"drjit.ad.{operation}(): {name!r} is of type {type(found).__name__}, "
+                "expected a tuple; that of one argument x is (x,)"
+            )
+
+
 def jvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     """Compute a function and its derivative in a direction: Jacobian times vector.
 
@@ -113,6 +123,7 @@ def jvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
         structure.
 
     Raises:
+        TypeError: ``args`` or ``tangents`` is neither a tuple nor a list.
         ValueError: ``tangents`` has another structure than ``args``.
 
     Derivative:
@@ -125,6 +136,7 @@ def jvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     See also:
         :func:`drjit.ad.vjp`, :func:`drjit.forward`
     """
+    _check_tuples("jvp", args, tangents)
     call = _Call(fn, tuple(args))
     tangent = call.push(tuple(tangents))
     return call.value(), tangent
@@ -245,6 +257,7 @@ def hvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
         tuple: two tuples in the structure of ``args``, the gradient and the product.
 
     Raises:
+        TypeError: ``args`` or ``tangents`` is neither a tuple nor a list.
         ValueError: ``tangents`` has another structure than ``args``.
 
     Derivative:
@@ -257,6 +270,7 @@ def hvp(fn: Callable[..., Any], args: Any, tangents: Any) -> tuple[Any, Any]:
     See also:
         :func:`drjit.ad.gradient`, :func:`drjit.ad.jvp`
     """
+    _check_tuples("hvp", args, tangents)
     call = _Call(lambda *inputs: jvp(fn, inputs, tangents), tuple(args))
     first, second = (call.pull(result, 1) for result in call.result)
     return first, second

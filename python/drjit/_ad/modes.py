@@ -88,6 +88,20 @@ def _seed(arg: Any) -> None:
             dr.accum_grad(part, 1)
 
 
+def _without_derivatives(kind: Any) -> str:
+    """Arrays of this type are never tracked: which type of array is."""
+    if not dr.is_float_v(kind):
+        return "arrays of this type have no derivatives, expected floats"
+    other: Any = dr.diff_array_t(kind)
+    wanted = f"a {other.__module__}.{other.__name__}"
+    if other is kind:  # those of drjit.scalar
+        wanted = "an array of drjit.llvm.ad"
+    return (
+        f"arrays of this type have no derivatives, expected {wanted} that depends on "
+        "what drjit.enable_grad() was called for"
+    )
+
+
 def _start(function: str, mode: Any, arg: Any, flags: Any) -> None:
     """Propagate from one array, whose gradient is 1 unless one was set."""
     bits = _flags(function, flags)
@@ -100,11 +114,14 @@ def _start(function: str, mode: Any, arg: Any, flags: Any) -> None:
         if bits & dr.ADFlag.AllowNoGrad:
             return
         kind = type(arg)
+        where = f"drjit.{function}(<{kind.__module__}.{kind.__name__}>): "
+        if not dr.is_diff_v(kind) or not dr.is_float_v(kind):
+            raise RuntimeError(where + _without_derivatives(kind))
         raise RuntimeError(
-            f"drjit.{function}(<{kind.__module__}.{kind.__name__}>): the array is not "
-            "tracked, since it depends on nothing that drjit.enable_grad() was called "
-            "for, or on what is suspended; drjit.explain_grad() says where derivatives "
-            "got lost, and with ADFlag.AllowNoGrad that is not an error"
+            f"{where}the array is not tracked, since it depends on nothing that "
+            "drjit.enable_grad() was called for, or on what is suspended; "
+            "drjit.explain_grad() says where derivatives got lost, and with "
+            "ADFlag.AllowNoGrad that is not an error"
         )
     if mode is dr.ADMode.Backward:
         # In the body of a loop, conditional or call: what is from before it has a
@@ -250,6 +267,12 @@ def _reach(function: str, look: Any, go: Any, args: tuple[Any, ...], flags: Any)
     """Propagate to certain arrays: find what leads to them, then go the other way."""
     bits = _flags(function, flags)
     if not dr.grad_enabled(*args) and not bits & dr.ADFlag.AllowNoGrad:
+        if len(args) == 1 and dr.is_array_v(args[0]) and not dr.is_diff_v(args[0]):
+            kind = type(args[0])
+            raise RuntimeError(
+                f"drjit.{function}(<{kind.__module__}.{kind.__name__}>): "
+                + _without_derivatives(kind)
+            )
         raise RuntimeError(
             f"drjit.{function}(): the arguments are not tracked, since they depend on "
             "nothing that drjit.enable_grad() was called for, or on what is suspended; "

@@ -6,10 +6,12 @@ import math
 
 from .._core import (
     ArrayBase,
+    _type_names,
     abs,
     array_t,
     dot,
     is_complex_v,
+    is_float_v,
     is_quaternion_v,
     is_tensor_v,
     sqrt,
@@ -20,6 +22,16 @@ from .._core import (
 TYPE_CHECKING = False  # that of typing, which takes long to import
 if TYPE_CHECKING:
     from typing import Any
+
+
+def _check(operation: str, value: Any) -> None:
+    """A number, or text, has no entries to sum up."""
+    if not isinstance(value, ArrayBase) and (
+        isinstance(value, str | bytes) or not hasattr(value, "__len__")
+    ):
+        raise TypeError(
+            f"drjit.{operation}({_type_names(value)}): expected an array or a sequence"
+        )
 
 
 def abs_dot(a: Any, b: Any, /) -> Any:
@@ -83,6 +95,11 @@ def squared_norm(
     See also:
         :func:`drjit.norm`, :func:`drjit.dot`, :func:`drjit.frob`
     """
+    _check("squared_norm", value)
+    return _squared(value, axis, mode, keepdims)
+
+
+def _squared(value: Any, axis: Any, mode: str | None, keepdims: bool) -> Any:
     if axis is ... and mode is None and keepdims is False:
         if not is_tensor_v(value) or value.ndim == 1:
             return dot(value, value)
@@ -133,7 +150,13 @@ def norm(
     if axis is ... and mode is None and keepdims is False:
         if is_complex_v(value) or is_quaternion_v(value):
             return abs(value)  # squares may overflow
-    squared = squared_norm(value, axis, mode, keepdims)
+    _check("norm", value)
+    squared = _squared(value, axis, mode, keepdims)
+    if isinstance(squared, ArrayBase) and not is_float_v(squared):
+        raise RuntimeError(
+            f"drjit.norm({_type_names(value)}): operation not supported for entries of "
+            "this type, expected floats"
+        )
     if isinstance(squared, float) and isinstance(value, ArrayBase):
         # Rounded like an entry of drjit.scalar, as in the other families.
         return array_t(tensor_t(type(value)))(math.sqrt(squared))[0]

@@ -636,6 +636,11 @@ def print(
         )
     fmt, args = _arguments("print", fmt, args, kwargs)
     output = sys.stdout if file is None else file
+    if not hasattr(output, "write"):
+        raise TypeError(
+            f"drjit.print(): 'file' is of type {type(output).__name__}, expected an "
+            "object with a method 'write'"
+        )
     frozen = dr.flag(dr.JitFlag.FreezingScope)
     if mode in ("auto", "symbolic") and is_recorded(args, kwargs, active):
         from . import recorded as _recorded

@@ -3,7 +3,34 @@
  */
 #include "python/base/arguments.h"
 
+#include <stdarg.h>
+
 #include "python/base/error.h"
+
+/* "; the signature is ...", as help() has it; NULL: exception. */
+static PyObject *signature_text(const char *function)
+{
+    PyObject *module = PyImport_ImportModule("drjit._signature");
+    PyObject *text =
+        module ? PyObject_CallMethod(module, "shown", "s", function) : NULL;
+    Py_XDECREF(module);
+    return text;
+}
+
+bool arguments_refuse(const char *function, PyObject *const *args, Py_ssize_t nargs,
+                      const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    PyObject *what = PyUnicode_FromFormatV(format, ap);
+    va_end(ap);
+    PyObject *end = what ? signature_text(function) : NULL;
+    if (end)
+        error_raise(PyExc_TypeError, function, args, nargs, "%U%U", what, end);
+    Py_XDECREF(end);
+    Py_XDECREF(what);
+    return false;
+}
 
 static bool store_named(const Signature *s, PyObject *name, PyObject *value,
                         PyObject **values)
@@ -11,14 +38,14 @@ static bool store_named(const Signature *s, PyObject *name, PyObject *value,
     for (int i = s->positional_only; i < s->count; i++)
         if (PyUnicode_CompareWithASCIIString(name, s->names[i]) == 0) {
             if (values[i])
-                return error_raise(PyExc_TypeError, s->function, NULL, 0,
-                                   "got several values for the argument '%s'",
-                                   s->names[i]);
+                return arguments_refuse(s->function, NULL, 0,
+                                        "got several values for the argument '%s'",
+                                        s->names[i]);
             values[i] = value;
             return true;
         }
-    return error_raise(PyExc_TypeError, s->function, NULL, 0,
-                       "there is no argument named '%U'", name);
+    return arguments_refuse(s->function, NULL, 0, "there is no argument named '%U'",
+                            name);
 }
 
 bool arguments_parse(const Signature *s, PyObject *const *args, Py_ssize_t nargs,
@@ -27,8 +54,9 @@ bool arguments_parse(const Signature *s, PyObject *const *args, Py_ssize_t nargs
     for (int i = 0; i < s->count; i++)
         values[i] = NULL;
     if (nargs > s->count)
-        return error_raise(PyExc_TypeError, s->function, args, nargs,
-                           "found %zd arguments, expected at most %d", nargs, s->count);
+        return arguments_refuse(s->function, args, nargs,
+                                "found %zd arguments, expected at most %d", nargs,
+                                s->count);
     for (Py_ssize_t i = 0; i < nargs; i++)
         values[i] = args[i];
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++)
@@ -36,8 +64,8 @@ bool arguments_parse(const Signature *s, PyObject *const *args, Py_ssize_t nargs
             return false;
     for (int i = 0; i < s->required; i++)
         if (!values[i])
-            return error_raise(PyExc_TypeError, s->function, args, nargs,
-                               "the argument '%s' is missing", s->names[i]);
+            return arguments_refuse(s->function, args, nargs,
+                                    "the argument '%s' is missing", s->names[i]);
     return true;
 }
 

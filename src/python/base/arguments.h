@@ -23,6 +23,12 @@ typedef PyObject *KeywordFunction(PyObject *module, PyObject *const *args,
 bool arguments_parse(const Signature *signature, PyObject *const *args,
                      Py_ssize_t nargs, PyObject *names, PyObject **values);
 
+/** Raise a TypeError: 'format' says what is wrong with the arguments (their types are
+ *  those of args[nargs]), and the signature, as help() has it, ends the message.
+ *  Returns false. */
+bool arguments_refuse(const char *function, PyObject *const *args, Py_ssize_t nargs,
+                      const char *format, ...);
+
 /** A truth value that must be a bool. 'fallback' if value is NULL. */
 bool arguments_bool(const char *function, const char *name, PyObject *value,
                     bool fallback, bool *result);

@@ -112,6 +112,51 @@ static const char *core_message(void)
     return ours && end ? end + 4 : text;
 }
 
+/* Does a flag as C names it, JitFlagDebug or ADFlagCreateGraph, go on at 'at'? */
+static bool names_flag(const char *text, const char *at)
+{
+    const size_t before = (size_t) (at - text);
+    const bool owner = (before >= 7 && memcmp(at - 7, "JitFlag", 7) == 0) ||
+                       (before >= 6 && memcmp(at - 6, "ADFlag", 6) == 0);
+    return owner && *at >= 'A' && *at <= 'Z';
+}
+
+/* core_message() with flags as Python names them: JitFlag.Debug. NULL: exception. */
+static PyObject *core_text(void)
+{
+    const char *begin = core_message(), *at = begin;
+    PyObject *text = PyUnicode_FromString("");
+    while (text && (at = strstr(at, "Flag")) != NULL) {
+        at += strlen("Flag");
+        if (!names_flag(begin, at))
+            continue;
+        PyObject *part = PyUnicode_DecodeUTF8(begin, at - begin, "replace");
+        Py_SETREF(text, part ? PyUnicode_FromFormat("%U%U.", text, part) : NULL);
+        Py_XDECREF(part);
+        begin = at;
+    }
+    if (text)
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s", text, begin));
+    return text;
+}
+
+static PyObject *raise_core(PyObject *type, const char *operation,
+                            PyObject *const *args, Py_ssize_t n)
+{
+    if (passes_through())
+        return NULL;
+    PyObject *cause = error_fetch();
+    PyObject *text = core_text();
+    if (text) {
+        error_restore(cause);
+        error_raise(type, operation, args, n, "%U", text);
+        Py_DECREF(text);
+    } else {
+        Py_XDECREF(cause);
+    }
+    return NULL;
+}
+
 /* With the place of what is being recorded, and what to do. */
 static PyObject *raise_symbolic(const char *operation, PyObject *const *args,
                                 Py_ssize_t n)
@@ -141,8 +186,8 @@ PyObject *error_from_core(const char *operation, PyObject *const *args, Py_ssize
     if (jit_error() == JIT_ERROR_INTERRUPTED && PyErr_CheckSignals() < 0)
         return NULL;
     if (jit_error() == JIT_ERROR_MEMORY)
-        return error_raise(PyExc_MemoryError, operation, args, n, "%s", core_message());
-    return error_raise(PyExc_RuntimeError, operation, args, n, "%s", core_message());
+        return raise_core(PyExc_MemoryError, operation, args, n);
+    return raise_core(PyExc_RuntimeError, operation, args, n);
 }
 
 /* The arguments of a call as errors name them, for functions written in Python. */

@@ -30,9 +30,10 @@ static PyObject *has_backend(PyObject *module, PyObject *arg)
 static PyObject *set_flag(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     long flag;
-    if (n != 2)
-        return error_raise(PyExc_TypeError, "set_flag", args, n,
-                           "expected (flag, value)");
+    if (n != 2) {
+        arguments_refuse("set_flag", args, n, "found %zd arguments, expected 2", n);
+        return NULL;
+    }
     if (!enum_read(state_of_module(module), "set_flag", "JitFlag", args[0], FLAG_LIMIT,
                    &flag))
         return NULL;
@@ -119,9 +120,16 @@ static bool wanted_types(State *state, PyObject *types, unsigned *wanted)
                            "expected a sequence of drjit.KernelType");
     bool ok = true;
     for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(items); i++) {
+        /* A plain number would be a mistake that empties the record. */
+        PyObject *item = PyList_GET_ITEM(items, i);
         long type;
-        ok = enum_read(state, "kernel_history", "KernelType", PyList_GET_ITEM(items, i),
-                       KERNEL_TYPES, &type);
+        const int known = enum_has(state, "KernelType", item);
+        if (known == 0)
+            error_raise(PyExc_TypeError, "kernel_history", &types, 1,
+                        "'types' has %R, expected a sequence of drjit.KernelType",
+                        item);
+        ok = known > 0 && enum_read(state, "kernel_history", "KernelType", item,
+                                    KERNEL_TYPES, &type);
         *wanted |= ok ? 1u << type : 0;
     }
     if (PyList_GET_SIZE(items) == 0)

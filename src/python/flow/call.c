@@ -475,8 +475,8 @@ static bool sort_arguments(const char *operation, PyObject *const *args,
             if (PyDict_SetItem(*named, name, value) < 0)
                 return false;
         } else if (own[parameter]) {
-            return error_raise(
-                PyExc_TypeError, operation, NULL, 0,
+            return arguments_refuse(
+                operation, NULL, 0,
                 "found several values for the argument '%s', expected one",
                 own_parameters[parameter]);
         } else {
@@ -485,8 +485,8 @@ static bool sort_arguments(const char *operation, PyObject *const *args,
     }
     for (int i = INDEX; i <= TARGETS; i++)
         if (!own[i])
-            return error_raise(PyExc_TypeError, operation, NULL, 0,
-                               "the argument '%s' is missing", own_parameters[i]);
+            return arguments_refuse(operation, NULL, 0, "the argument '%s' is missing",
+                                    own_parameters[i]);
     return *positional && *named;
 }
 

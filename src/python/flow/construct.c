@@ -150,7 +150,13 @@ bool construct_set(JitFlag flag, bool value)
 PyObject *construct_refuse(const char *operation, const char *what, PyObject *found)
 {
     PyObject *cls = tree_class_name(found);
-    if (cls)
+    if (cls && PyBool_Check(found))
+        error_raise(PyExc_RuntimeError, operation, NULL, 0,
+                    "%s is a Python 'bool', which the modes 'symbolic' and "
+                    "'evaluated' cannot use, expected a Jit-compiled 1D Boolean array; "
+                    "compute it from arrays, or leave out 'mode'",
+                    what);
+    else if (cls)
         error_raise(PyExc_RuntimeError, operation, NULL, 0,
                     "the type of %s (%U) is not supported, expected a "
                     "Jit-compiled 1D Boolean array, a Python 'bool', or a Boolean "

@@ -540,7 +540,7 @@ typedef struct Change {
     PyObject *from, *to; /* what stands there */
 } Change;
 
-/* "the type of state variable 'x' changed from A to B, <rest>". Takes the references to
+/* "the type of state variable 'x' changed from A to B<rest>". Takes the references to
  * A and B; NULL: exception. */
 static bool fail_change(const Change *c, const char *what, PyObject *from, PyObject *to,
                         const char *rest)
@@ -562,10 +562,54 @@ static PyObject *type_text(PyObject *object)
                               : tree_class_name(object);
 }
 
+static bool is_number(PyObject *object)
+{
+    return PyLong_Check(object) || PyFloat_Check(object);
+}
+
+/* Can this object be converted to the type of this array? */
+static bool is_number_for(PyObject *object, PyObject *array)
+{
+    return PyLong_Check(object) ||
+           (PyFloat_Check(object) && type_is_float(((Array *) array)->info));
+}
+
+#define REFUSED ", which is not permitted"
+
+/* What keeps the type: "begin with drjit.llvm.Float(0) instead of 0". NULL:
+ * exception. */
+static PyObject *type_remedy(const Change *c)
+{
+    const bool loop = strcmp(c->before->operation, "while_loop") == 0;
+    const bool from_array = array_check(c->before->state, c->from);
+    const bool to_array = array_check(c->before->state, c->to);
+    const char *from = Py_TYPE(c->from)->tp_name, *to = Py_TYPE(c->to)->tp_name;
+    if (from_array && to_array && loop)
+        return PyUnicode_FromFormat(REFUSED "; begin with a %s, or convert what 'body' "
+                                            "returns: %s(...)",
+                                    to, from);
+    if (from_array && to_array)
+        return PyUnicode_FromFormat(REFUSED "; convert one of them: %s(...)", from);
+    if (to_array && is_number_for(c->from, c->to))
+        return PyUnicode_FromFormat(REFUSED "; %s %s(%S) instead of %S",
+                                    loop ? "begin with" : "write", to, c->from,
+                                    c->from);
+    if (from_array && is_number_for(c->to, c->from))
+        return PyUnicode_FromFormat(REFUSED "; %s %s(%S) instead of %S",
+                                    loop ? "return" : "write", from, c->to, c->to);
+    if (loop && is_number(c->from) && is_number(c->to))
+        return PyUnicode_FromString(REFUSED "; make it an array before the loop");
+    return PyUnicode_FromString(REFUSED);
+}
+
 static bool fail_type(const Change *c)
 {
-    return fail_change(c, "type of", type_text(c->from), type_text(c->to),
-                       ", which is not permitted");
+    PyObject *remedy = type_remedy(c);
+    const char *rest = remedy ? PyUnicode_AsUTF8(remedy) : NULL;
+    if (rest)
+        fail_change(c, "type of", type_text(c->from), type_text(c->to), rest);
+    Py_XDECREF(remedy);
+    return false;
 }
 
 static bool compare_containers(const Change *c, const TreeNode *from,
@@ -633,8 +677,8 @@ static bool compare_objects(const Change *c, bool strict)
                     name, cls, c->from, c->to,
                     c->before->copied
                         ? ""
-                        : "; annotate the loop or conditional with strict=False to "
-                          "disable this check");
+                        : "; make it an array before, or annotate the loop or "
+                          "conditional with strict=False to disable this check");
     Py_XDECREF(name);
     Py_XDECREF(cls);
     return false;

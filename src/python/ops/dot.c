@@ -10,6 +10,7 @@
 
 #include "python/array/evaluate.h"
 #include "python/array/reads.h"
+#include "python/base/arguments.h"
 #include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/convert/operand.h"
@@ -232,8 +233,8 @@ static PyObject *dot_dot(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (n == 2)
         return dot_pair(module, args);
-    return PyErr_Format(PyExc_TypeError, "drjit.dot(): found %zd arguments, expected 2",
-                        n);
+    arguments_refuse("dot", NULL, 0, "found %zd arguments, expected 2", n);
+    return NULL;
 }
 
 PyMethodDef dot_functions[] = {

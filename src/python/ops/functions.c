@@ -10,6 +10,7 @@
 
 #include "python/array/evaluate.h"
 #include "python/array/reads.h"
+#include "python/base/arguments.h"
 #include "python/base/error.h"
 #include "python/base/tables.h"
 #include "python/convert/convert.h"
@@ -28,11 +29,9 @@
 
 static bool count_is(const char *name, Py_ssize_t n, Py_ssize_t expected)
 {
-    if (n == expected)
-        return true;
-    return PyErr_Format(PyExc_TypeError,
-                        "drjit.%s(): found %zd arguments, expected %zd", name, n,
-                        expected);
+    return n == expected ||
+           arguments_refuse(name, NULL, 0, "found %zd arguments, expected %zd", n,
+                            expected);
 }
 
 static bool any_array(PyObject *const *args, int n)
@@ -382,11 +381,27 @@ static PyObject *array_or_number(const TypeInfo *info, PyObject *operand)
                : (PyObject *) convert_to(info, operand, "copysign");
 }
 
+/* A sign that is negative is refused where entries have none, as an operand of '+'. */
+static bool sign_fits(const TypeInfo *info, PyObject *const *args)
+{
+    uint64_t bits;
+    if (type_is_float(info) || type_is_mask(info) ||
+        type_is_signed((VarType) info->entry))
+        return true;
+    if (promote_number(args[1]) < 0 || apply_number(info, args[1], &bits))
+        return true;
+    if (PyErr_ExceptionMatches(PyExc_OverflowError))
+        error_raise_both("OverflowError", "copysign", args, 2,
+                         "%R is out of range for the entries of %s", args[1],
+                         info->name);
+    return false;
+}
+
 static PyObject *copysign_operands(PyObject *module, PyObject *const *args)
 {
     State *state = state_of_module(module);
     const TypeInfo *info = promote(state, "copysign", args, 2);
-    if (!info)
+    if (!info || !sign_fits(info, args))
         return NULL;
     if (type_is_float(info) || type_is_mask(info))
         return on_arrays(module, APPLY_COPYSIGN, 2, args);

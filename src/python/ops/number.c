@@ -186,41 +186,69 @@ static bool read_entry(const Array *a, bool *truth)
     return true;
 }
 
+static bool is_symbolic(const Array *a)
+{
+    return a->info->jit && array_var(a) && var_state(array_var(a)) == VarStateSymbolic;
+}
+
 /* A mask with one element. */
-static int number_bool(PyObject *self)
+static int truth_value(PyObject *self)
 {
     const Array *a = (const Array *) self;
     const TypeInfo *info = a->info;
     if (!type_is_mask(info)) {
         error_raise(
             PyExc_TypeError, ".__bool__", &self, 1,
-            "the array holds numbers, expected a mask; compare first, then reduce with "
-            "drjit.all() or drjit.any()");
+            "the array holds numbers, expected a mask; compare first, as in 'x > 0'");
         return -1;
     }
     int ndim = info->ndim + (info->jit && info->kind != KIND_TENSOR);
     if (ndim > 1) {
         error_raise(PyExc_RuntimeError, ".__bool__", &self, 1,
-                    "the array has %d dimensions, expected at most 1; reduce it with "
-                    "drjit.all() or drjit.any()",
-                    ndim);
+                    "the array has %d dimensions, expected at most 1", ndim);
         return -1;
     }
     size_t size = array_count(a);
     if (info->jit)
         size = array_var(a) ? var_size(array_var(a)) : 0;
-    const bool symbolic =
-        size && info->jit && var_state(array_var(a)) == VarStateSymbolic;
-    if (size != 1 && !symbolic) { /* of those there is more to say */
-        error_raise(
-            PyExc_RuntimeError, ".__bool__", &self, 1,
-            "the array has %zu entries, expected 1; reduce it with drjit.all() or "
-            "drjit.any()",
-            size);
+    if (size != 1 && !is_symbolic(a)) { /* of those there is more to say */
+        error_raise(PyExc_RuntimeError, ".__bool__", &self, 1,
+                    "the array has %zu entries, expected 1", size);
         return -1;
     }
     bool truth;
     return read_entry(a, &truth) ? truth : -1;
+}
+
+/* What to write instead, from the line that runs. An interrupt takes the place of the
+ * error, nothing else does. */
+static void add_remedy(PyObject *self)
+{
+    const Array *a = (const Array *) self;
+    if (!PyErr_ExceptionMatches(PyExc_RuntimeError) &&
+        !PyErr_ExceptionMatches(PyExc_TypeError))
+        return;
+    PyObject *error = error_fetch();
+    PyObject *module = PyImport_ImportModule("drjit._bool_hint");
+    PyObject *done = module ? PyObject_CallMethod(module, "explain", "Oii", error,
+                                                  type_is_mask(a->info), is_symbolic(a))
+                            : NULL;
+    if (!done && PyErr_ExceptionMatches(PyExc_Exception))
+        PyErr_WriteUnraisable(self);
+    if (PyErr_Occurred())
+        Py_DECREF(error);
+    else
+        error_restore(error);
+    Py_XDECREF(done);
+    Py_XDECREF(module);
+}
+
+static int number_bool(PyObject *self)
+{
+    const int truth = truth_value(self);
+    if (truth < 0)
+        add_remedy(self);
+    return truth;
 }
 
 /* ---------------------------------------------------------------- powers */
@@ -352,6 +380,10 @@ static PyObject *power(State *state, PyObject *const *args)
     if (base && type_is_mask(base->info))
         return error_raise(PyExc_RuntimeError, "power", args, 2,
                            "operation not supported for masks");
+    if (known && exponent < 0 && !type_is_float(base->info))
+        return error_raise(PyExc_RuntimeError, "power", args, 2,
+                           "a negative exponent is not supported for integers, "
+                           "expected floats");
     if (known)
         return integer_power(state, a, exponent);
     Array *exponents = array_of(b);

@@ -244,7 +244,8 @@ static uint32_t emit(Assembly *b, VarId id, const Var *v)
         error_set(
             JIT_ERROR_STATE,
             "jit_eval(): the computation uses the result of an "
-            "atomic operation (%s) that ran in another kernel; evaluate both together",
+            "atomic operation (%s) that ran in another kernel; evaluate both together "
+            "(drjit.eval())",
             name);
         return PROGRAM_NONE;
     }

@@ -165,7 +165,7 @@ bool effects_refuse_read(const ThreadState *ts, VarId array)
     const char *name = body ? body->name : "", *quote = name[0] ? "'" : "";
     return error_set(JIT_ERROR_STATE,
                      "jit_eval(): r%u cannot be read now%s: %s %s%s%s%sthat is being "
-                     "traced writes to it%s", array, read,
+                     "traced writes to it%s; read it when that has ended", array, read,
                      body ? kinds[body->kind] : "a loop, conditional or call", quote,
                      name, quote, name[0] ? " " : "", write);
 }

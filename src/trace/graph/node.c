@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "trace/graph/extra.h"
 #include "trace/graph/hooks.h"
 #include "trace/graph/lvn.h"
 #include "trace/graph/record.h"
@@ -291,7 +292,7 @@ bool node_usable(ThreadState *ts, VarId id, const char *function, const char *wh
             JIT_ERROR_STATE,
             "%s: %s (r%u) is the result of an atomic operation that ran in an "
             "earlier kernel without being evaluated along with it; evaluate it "
-            "together with what uses it",
+            "(drjit.eval()) before or together with what uses the target",
             function, what, id);
     if (var_lanes_of(id) == 0)
         return error_set(JIT_ERROR_ARGUMENT, "%s: %s (r%u) is an empty array", function,
@@ -327,6 +328,22 @@ bool node_same_device(uint8_t a, uint8_t b, const char *format, ...)
                      subject, first->number, second->number);
 }
 
+/* Where two operands were made, which debug mode knows; '' otherwise. */
+static void put_places(char *text, size_t size, VarId first, VarId second)
+{
+    const Extra *a = extra_find(var_get(first)), *b = extra_find(var_get(second));
+    const bool known_a = a && a->file, known_b = b && b->file;
+    if (known_a && known_b)
+        snprintf(text, size, "; the first was made at %.60s:%u, the second at %.60s:%u",
+                 a->file, a->line, b->file, b->line);
+    else if (known_a || known_b)
+        snprintf(text, size, "; the %s was made at %.60s:%u",
+                 known_a ? "first" : "second", (known_a ? a : b)->file,
+                 (known_a ? a : b)->line);
+    else
+        *text = 0;
+}
+
 bool node_common_size(const VarId *ids, uint32_t count, const char *function,
                       uint32_t *size)
 {
@@ -343,13 +360,16 @@ bool node_common_size(const VarId *ids, uint32_t count, const char *function,
             false);
         if (var_lanes(v) == common || var_lanes(v) == 1)
             continue;
-        if (common != 1)
+        if (common != 1) {
+            char places[200];
+            put_places(places, sizeof(places), wide, ids[i]);
             return error_set(
                 JIT_ERROR_ARGUMENT,
                 "%s: operands have incompatible sizes %u and %u, expected equal sizes "
-                "or 1",
+                "or 1%s",
                 function, node_number(thread_self.state, wide),
-                node_number(thread_self.state, ids[i]));
+                node_number(thread_self.state, ids[i]), places);
+        }
         common = var_lanes(v);
         wide = ids[i];
     }
