@@ -13,8 +13,8 @@ build=$PWD/build-aarch64
 root=$build/root
 libraries=$root/usr/lib/aarch64-linux-gnu
 llvm=libllvm15
-needed="libbsd0 libedit2 libffi8 libicu72 liblzma5 libmd0 libtinfo6 libxml2 libz3-4
-    zlib1g"
+needed="libbsd0 libedit2 libffi8 libicu72 liblzma5 libmd0 libsodium23 libtinfo6 libxml2
+    libz3-4 zlib1g"
 
 if ! [ -d "$root" ]; then
     apt-get install -y gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user
@@ -45,7 +45,7 @@ ar = 'aarch64-linux-gnu-ar'
 strip = 'aarch64-linux-gnu-strip'
 pkgconfig = 'pkg-config'
 exe_wrapper = ['qemu-aarch64', '-L', '/usr/aarch64-linux-gnu',
-    '-E', 'LD_LIBRARY_PATH=$libraries:/usr/aarch64-linux-gnu/lib']
+    '-E', 'LD_LIBRARY_PATH=$libraries:$root/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib']
 [host_machine]
 system = 'linux'
 cpu_family = 'aarch64'

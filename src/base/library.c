@@ -43,10 +43,15 @@ void *library_open(const char *path, const char **reason)
     if (handle)
         return handle;
     const char *text = fault ? "cannot be opened" : dlerror();
-    /* The linker repeats the name; what follows the colon is enough. */
-    const char *colon = text ? strstr(text, ": ") : NULL;
-    bool absent = text && strstr(text, "No such file");
-    *reason = absent ? NULL : colon ? colon + 2 : text ? text : "cannot be opened";
+    if (!text)
+        text = "cannot be opened";
+    /* The linker repeats the name, unless it is a library needed by this one that is
+     * missing. */
+    const size_t length = strlen(path);
+    bool own = strncmp(text, path, length) == 0 && strncmp(text + length, ": ", 2) == 0;
+    *reason = !own                         ? text
+              : strstr(text, "No such file") ? NULL
+                                             : text + length + 2;
     return NULL;
 }
 

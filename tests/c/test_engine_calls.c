@@ -616,8 +616,9 @@ static void test_prints(void **state)
     if (llvm_here)
         check_everything(&llvm_engine);
     check_everything(&interp_engine);
-    if (engine_find("native")->available())
-        check_everything(engine_find("native"));
+    const Engine *native = engine_find("native"); /* x86-64 has it */
+    if (native && native->available())
+        check_everything(native);
 }
 /* ---- the engine */
 
