@@ -115,11 +115,12 @@ for _home, _names in _FUNCTIONS.items():
 __all__ = [name for name in globals() if name[0] != "_"]  # noqa: PLE0605
 __all__ += _HOME
 
-for _name in "ad auto auto.ad config dda detail hashgrid interop nn opt random".split():
+_MODULES = "ad array_api auto auto.ad config dda detail hashgrid interop nn opt random"
+for _name in _MODULES.split():
     _module(f"{__name__}.{_name}")
 for _name in _families():
     _module(_name)
-del _families, _home, _names, _name
+del _families, _home, _names, _name, _MODULES
 
 
 def _find(name: str) -> object:

@@ -31,6 +31,15 @@ _STATE = 0x853C49E6748FEA9B
 _STREAM = 0xDA3E39CB94B95BDB
 
 
+def check_integer(value: Any, name: str) -> None:
+    """Refuse floats, which a conversion would round."""
+    if isinstance(value, float) or (dr.is_array_v(value) and dr.is_float_v(value)):
+        raise TypeError(
+            f"drjit.{name} is of type {type(value).__name__}, expected an integer or "
+            "an array of integers"
+        )
+
+
 class Types:
     """The array types of a backend, and how their values look from outside."""
 
@@ -57,8 +66,9 @@ class Types:
         """A result: a Python number in drjit.scalar."""
         return value[0] if self.scalar else value
 
-    def word(self, value: Any) -> Any:
-        """A UInt64 from an integer of any sign, or an array."""
+    def word(self, value: Any, name: str) -> Any:
+        """A UInt64 from an integer of any sign, or an array; ``name`` is for errors."""
+        check_integer(value, name)
         if isinstance(value, int) and not isinstance(value, bool):
             return self.u64(value % _WORD)
         if dr.is_array_v(value) and dr.is_signed_v(value):
@@ -124,7 +134,7 @@ class Pcg32:
             different sequences are independent.
 
     Raises:
-        TypeError: ``size`` is not an integer.
+        TypeError: ``size`` is not an integer, or another argument is a float.
         ValueError: ``size`` is less than 1.
 
     Derivative:
@@ -166,7 +176,8 @@ class Pcg32:
             return
         t = self._types
         size = _size(size)
-        initstate, initseq = t.word(initstate), t.word(initseq)
+        initstate = t.word(initstate, "PCG32(): 'initstate'")
+        initseq = t.word(initseq, "PCG32(): 'initseq'")
         if size > 1 and not t.scalar:
             lane = dr.arange(t.u64, size)
             initstate, initseq = initstate + lane, initseq + lane
@@ -181,9 +192,10 @@ class Pcg32:
                 the two: give arrays for lanes that differ.
         """
         t = self._types
-        inc = (t.word(initseq) << 1) | 1
+        initstate = t.word(initstate, "PCG32.seed(): 'initstate'")
+        inc = (t.word(initseq, "PCG32.seed(): 'initseq'") << 1) | 1
         self.inc = t.out(inc)
-        self.state = t.out(_step(inc + t.word(initstate), inc))
+        self.state = t.out(_step(inc + initstate, inc))
 
     # ---- steps
 
@@ -425,13 +437,13 @@ class Pcg32:
     def __iadd__(self, offset: Any) -> Pcg32:
         if isinstance(offset, float) or isinstance(offset, Pcg32):
             return NotImplemented
-        self._jump(self._types.word(offset))
+        self._jump(self._types.word(offset, "PCG32(): the offset"))
         return self
 
     def __isub__(self, offset: Any) -> Pcg32:
         if isinstance(offset, float) or isinstance(offset, Pcg32):
             return NotImplemented
-        self._jump(self._types.u64(0) - self._types.word(offset))
+        self._jump(self._types.u64(0) - self._types.word(offset, "PCG32(): the offset"))
         return self
 
     def __add__(self, offset: Any) -> Pcg32:
@@ -559,7 +571,9 @@ class Philox:
                 f"drjit.Philox4x32(): 'iterations' is {iterations}, expected 0 or more"
             )
         t = self._types
-        word = t.word(seed)
+        word = t.word(seed, "Philox4x32(): 'seed'")
+        for i, counter in enumerate((counter_0, counter_1, counter_2)):
+            check_integer(counter, f"Philox4x32(): 'counter_{i}'")
         self.seed = t.module.Array2u(t.out(t.u32(word >> 32)), t.out(t.u32(word)))
         self.counter = t.module.Array4u(counter_0, counter_1, counter_2, 0)
         self.iterations = iterations

@@ -547,7 +547,7 @@ class GradScaler:
         debug (bool): print each change of the scale.
 
     Raises:
-        ValueError: a number is out of range.
+        ValueError: a number is out of range, or ``growth_interval`` not an integer.
 
     Example:
         >>> opt = dr.opt.SGD(lr=0.5, params={"x": Float16(1, 2)})
@@ -586,6 +586,10 @@ class GradScaler:
             checked_number(
                 "GradScaler", name, value, ok, f"a number that is {expected}"
             )
+        whole = float(growth_interval).is_integer()
+        checked_number(
+            "GradScaler", "growth_interval", growth_interval, whole, "an integer"
+        )
         self.scale_factor: Any = float(init_scale)
         self.it: Any = 0  # good steps in a row
         self.growth_factor = float(growth_factor)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 MODULES = (
-    "drjit drjit.ad drjit.auto drjit.auto.ad drjit.config drjit.dda drjit.detail "
-    "drjit.hashgrid drjit.interop drjit.llvm drjit.llvm.ad drjit.nn drjit.opt "
-    "drjit.random drjit.scalar"
+    "drjit drjit.ad drjit.array_api drjit.auto drjit.auto.ad drjit.config drjit.dda "
+    "drjit.detail drjit.hashgrid drjit.interop drjit.llvm drjit.llvm.ad drjit.nn "
+    "drjit.opt drjit.random drjit.scalar"
 ).split()
 
 # Makes one module fail whenever it is imported, until `broken` is empty.

@@ -423,3 +423,80 @@ def test_buffers_in_column_order_are_refused() -> None:
     with pytest.raises(BufferError):
         get(llvm.TensorXf([[1, 2], [3, 4]]), ctypes.addressof(view),
             column_order_with_format)  # fmt: skip
+
+
+# ---------------------------------------------------------- arguments of another kind
+
+
+def test_slice_of_one_lane_checks_the_index() -> None:
+    """One lane stands for all others of the structure, but not for those beyond."""
+    for value in (llvm.Float(1), llvm.Array3f(1, 2, 3), {"a": llvm.Float(1)}):
+        with pytest.raises(IndexError, match="index 4 is out of bounds.* size 1"):
+            dr.slice(value, 4)
+        with pytest.raises(IndexError, match="index -2 is out of bounds"):
+            dr.slice(value, -2)
+    assert dr.slice(llvm.Float(7), 0) == dr.slice(llvm.Float(7), -1) == 7
+    both = {"a": llvm.Float(1), "b": llvm.Float(1, 2, 3)}
+    assert dr.slice(both, 2) == {"a": 1, "b": 3}
+
+
+@pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like", "full_like"])
+def test_arrays_of_others_are_not_imitated(name: str) -> None:
+    """They were handed on with their own entries."""
+    value = () if name != "full_like" else (5,)
+    for arg in (np.ones(3), [1, np.ones(2)], np.float64(1)):
+        with pytest.raises(TypeError, match=f"drjit.{name}.*numpy.*expected an array"):
+            getattr(dr, name)(arg, *value)
+    assert dr.zeros_like([1.5, "name"]) == [0, "name"]
+
+
+@pytest.mark.parametrize("dtype", [list, tuple, dict, str, bytes])
+def test_containers_are_not_types_of_entries(dtype: type) -> None:
+    for make in (dr.zeros, dr.ones, dr.empty):
+        with pytest.raises(TypeError, match=f"'dtype' is {dtype.__name__}, expected"):
+            make(dtype)
+
+
+def test_scatter_does_not_drop_a_derivative() -> None:
+    """A target without derivatives refuses values with some, and stays as it is."""
+    x = llvm.ad.Float(1, 2)
+    dr.enable_grad(x)
+    target, index = llvm.Float(3, 4), llvm.UInt(0, 1)
+    with pytest.raises(TypeError, match=r"scatter\(\): the value has a derivative"):
+        dr.scatter(target, x * 2, index)
+    with pytest.raises(TypeError, match=r"scatter_add\(\): the value has a derivative"):
+        dr.scatter_add(target, x * 2, index)
+    assert list(target) == [3, 4]
+    dr.scatter(target, dr.detach(x * 2), index)
+    assert list(target) == [2, 4]
+    with dr.suspend_grad():
+        dr.scatter(target, x * 3, index)
+    assert list(target) == [3, 6]
+
+
+def test_generators_refuse_floats(m: ModuleType) -> None:
+    for arguments in ((2, 1.5), (1, 0, 2.5)):
+        with pytest.raises(TypeError, match="PCG32.*is of type float, expected an int"):
+            m.PCG32(*arguments)
+    with pytest.raises(TypeError, match="PCG32.seed.*'initseq' is of type float"):
+        m.PCG32().seed(1, 0.5)
+    for values, name in (((1.5,), "seed"), ((1, 0.5), "counter_0")):
+        with pytest.raises(TypeError, match=f"Philox4x32.*'{name}' is of type float"):
+            m.Philox4x32(*values)
+
+
+@pytest.mark.parametrize("interval", [0.5, 1.5, float("inf")])
+def test_grad_scaler_counts_whole_steps(interval: float) -> None:
+    with pytest.raises(ValueError, match="'growth_interval' is .* an integer"):
+        dr.opt.GradScaler(growth_interval=interval)  # type: ignore[arg-type]
+    assert dr.opt.GradScaler(growth_interval=3).growth_interval == 3
+
+
+@pytest.mark.parametrize("name", ["all", "any", "none"])
+def test_numbers_are_not_truth_values(name: str) -> None:
+    """1 & 2 is 0, which is not what all([1, 2]) should be."""
+    for value in ([1, 2], [True, 0], [1.5], (llvm.Bool(True), 1)):
+        with pytest.raises(RuntimeError) as error:
+            getattr(dr, name)(value)
+        assert "expected a mask" in str(error.value.__cause__)
+    assert dr.all([True, True]) and not dr.any([False, False])

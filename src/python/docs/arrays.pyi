@@ -144,6 +144,27 @@ class ArrayBase:
         """Number of axes, an ``int``: the length of ``shape``."""
 
     @property
+    def size(self):
+        """Number of entries of a tensor, an ``int``; other types raise
+        ``AttributeError``.
+
+        :func:`drjit.width` is for them.
+        """
+
+    @property
+    def dtype(self):
+        """Type of the entries of a tensor, a :class:`drjit.VarType`; other types raise
+        ``AttributeError``.
+
+        :func:`drjit.type_v` is for them.
+        """
+
+    @property
+    def device(self):
+        """Where a tensor is computed, ``"cpu"`` or ``"gpu"``; other types raise
+        ``AttributeError``."""
+
+    @property
     def array(self):
         """The entries without the structure of a special type.
 
@@ -220,6 +241,33 @@ class ArrayBase:
     @property
     def w(self):
         """Component 3, a view; see ``x``. The real part of a quaternion."""
+
+    def __array_namespace__(self, *, api_version=None):
+        """Return the module with the functions of the Python array API standard for
+        tensors, ``drjit.array_api``.
+
+        Args:
+            api_version (str): version of the standard, ``"2021.12"`` to ``"2023.12"``;
+                None is the last of them.
+
+        Raises:
+            TypeError: the array is not a tensor.
+            ValueError: it is of another version of the standard.
+        """
+
+    def to_device(self, device, /, *, stream=None):
+        """Return the tensor itself if it is on a device, :attr:`device`.
+
+        The constructor of another backend's type moves entries to its device.
+
+        Args:
+            device (str): a device.
+            stream: None, there are no streams to choose from.
+
+        Raises:
+            TypeError: the array is not a tensor.
+            ValueError: it is another device, or a stream is given.
+        """
 
     def _repr_html_(self):
         """How a notebook shows the array: type, shape, state, memory, first entries.

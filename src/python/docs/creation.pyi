@@ -19,7 +19,8 @@ def zeros(dtype, shape=1):
         RuntimeError: ``shape`` does not agree with ``dtype``, or has more than 2^32 - 1
             entries.
         ValueError: an extent is negative.
-        TypeError: ``dtype`` is not a type, or ``shape`` does not consist of integers.
+        TypeError: ``dtype`` is not a type, or that of a container (``list``) or string,
+            or ``shape`` does not consist of integers.
 
     Example:
         >>> dr.zeros(Array2f, 3)
@@ -162,11 +163,13 @@ def zeros_like(arg, /):
 
     Args:
         arg (array | PyTree | number): what to imitate, leaf by leaf. Leaves that are
-            neither arrays of Dr.Jit nor numbers (strings, NumPy arrays) are handed on
-            as they are.
+            neither arrays nor numbers (strings) are handed on as they are.
 
     Returns:
         array | PyTree | number: literals, not tracked.
+
+    Raises:
+        TypeError: a leaf is an array of another framework.
 
     Derivative:
         None: the result does not depend on the entries of ``arg``.

@@ -646,7 +646,81 @@ static PyObject *repr_png(PyObject *self, PyObject *unused)
     return shown(self, "as_png");
 }
 
+/* ---------------------------------------------------------------- array API */
+
+/* Members that the Python array API standard asks for; only tensors have them, since
+ * its arrays have a shape of any length and are indexed by all axes. */
+
+static bool has_member(const Array *a, const char *member)
+{
+    if (a->info->kind == KIND_TENSOR)
+        return true;
+    error_raise_both("AttributeError", NULL, NULL, 0, "%s.%s: expected a tensor",
+                     a->info->name, member);
+    return false;
+}
+
+static PyObject *get_dtype(PyObject *self, void *closure)
+{
+    (void) closure;
+    Array *a = (Array *) self;
+    if (!has_member(a, "dtype"))
+        return NULL;
+    return enum_make(a->info->state, "VarType", (int) a->info->entry);
+}
+
+static PyObject *get_device(PyObject *self, void *closure)
+{
+    (void) closure;
+    Array *a = (Array *) self;
+    if (!has_member(a, "device"))
+        return NULL;
+    return PyUnicode_FromString(a->info->place == PLACE_HOST ? "cpu" : "gpu");
+}
+
+static PyObject *get_size(PyObject *self, void *closure)
+{
+    (void) closure;
+    Array *a = (Array *) self;
+    return has_member(a, "size") ? PyLong_FromSize_t(entry_count(a)) : NULL;
+}
+
+/* drjit.array_api answers. */
+static PyObject *answered(PyObject *self, PyObject *args, PyObject *names,
+                          const char *function)
+{
+    Array *a = (Array *) self;
+    if (a->info->kind != KIND_TENSOR)
+        return error_raise(PyExc_TypeError, function, &self, 1, "expected a tensor");
+    PyObject *module = PyImport_ImportModule("drjit.array_api");
+    PyObject *part = module ? PyObject_GetAttrString(module, "_info") : NULL;
+    PyObject *called = part ? PyObject_GetAttrString(part, function + 1) : NULL;
+    PyObject *bound = called ? PyMethod_New(called, self) : NULL;
+    PyObject *result = bound ? PyObject_Call(bound, args, names) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(part);
+    Py_XDECREF(called);
+    Py_XDECREF(bound);
+    return result;
+}
+
+static PyObject *array_namespace(PyObject *self, PyObject *args, PyObject *names)
+{
+    return answered(self, args, names, ".__array_namespace__");
+}
+
+static PyObject *to_device(PyObject *self, PyObject *args, PyObject *names)
+{
+    return answered(self, args, names, ".to_device");
+}
+
+#define ANSWERED(function) (PyCFunction) (void (*)(void)) function
+#define ANSWERED_FLAGS METH_VARARGS | METH_KEYWORDS
+
 PyMethodDef index_methods[] = {
+    { "__array_namespace__", ANSWERED(array_namespace), ANSWERED_FLAGS,
+      DOC_ArrayBase___array_namespace__ },
+    { "to_device", ANSWERED(to_device), ANSWERED_FLAGS, DOC_ArrayBase_to_device },
     { "_repr_html_", repr_html, METH_NOARGS, DOC_ArrayBase__repr_html_ },
     { "_repr_png_", repr_png, METH_NOARGS, DOC_ArrayBase__repr_png_ },
     { "item", item, METH_NOARGS, DOC_ArrayBase_item },
@@ -680,6 +754,9 @@ PyGetSetDef index_getset[] = {
     { "imag", get_imag, set_imag, DOC_ArrayBase_imag, NULL },
     { "grad", get_grad, set_grad, DOC_ArrayBase_grad, NULL },
     { "shape", get_shape, NULL, DOC_ArrayBase_shape, NULL },
+    { "size", get_size, NULL, DOC_ArrayBase_size, NULL },
+    { "dtype", get_dtype, NULL, DOC_ArrayBase_dtype, NULL },
+    { "device", get_device, NULL, DOC_ArrayBase_device, NULL },
     { "ndim", get_ndim, NULL, DOC_ArrayBase_ndim, NULL },
     { "array", get_array, NULL, DOC_ArrayBase_array, NULL },
     { "T", transpose, NULL, DOC_ArrayBase_T, NULL },

@@ -50,6 +50,17 @@ static Array *convert_value(const Scatter *s, const Array *target, PyObject *val
     return converted;
 }
 
+/* Are entries tracked that a conversion to the target's type has detached? */
+static bool loses_derivative(const Array *value, const Array *converted)
+{
+    const size_t n = value->info->jit ? array_count(value) : 0;
+    for (size_t i = 0; i < n && i < array_count(converted); i++)
+        if (var_node(array_leaves(value)[i]) && !var_node(array_leaves(converted)[i]) &&
+            ad_grad_enabled(array_leaves(value)[i]))
+            return true;
+    return false;
+}
+
 static bool check_pair(const Scatter *s, Pair *pair, PyObject *target, PyObject *value)
 {
     static const char *const instead =
@@ -77,6 +88,14 @@ static bool check_pair(const Scatter *s, Pair *pair, PyObject *target, PyObject 
     Array *source = convert_family(t->info, (Array *) value, operation);
     if (!source)
         return false;
+    if (loses_derivative((Array *) value, source)) {
+        Py_DECREF((PyObject *) source);
+        return error_raise(PyExc_TypeError, operation, NULL, 0,
+                           "the value has a derivative, which a target of type %s "
+                           "cannot have; write to an array of %s, or detach() the "
+                           "value",
+                           t->info->name, ((Array *) value)->info->name);
+    }
     const TypeInfo *from = source->info;
     bool same = from == t->info && (flat || t->info->jit);
     pair->components = flat && from != t->info && from->family == t->info->family &&

@@ -16,29 +16,36 @@ typedef struct Slice {
     Access access;
     Py_ssize_t position; /* if 'single' */
     bool single;
+    size_t widest; /* most entries of a leaf so far */
 } Slice;
 
-/* Which entry of a leaf with that many; false with an IndexError. */
-static bool find_entry(const Slice *s, size_t size, size_t *entry)
+static bool out_of_bounds(const Slice *s, size_t size)
+{
+    return error_raise(PyExc_IndexError, s->access.operation, NULL, 0,
+                       "index %zd is out of bounds for axis 0 with size %zu",
+                       s->position, size);
+}
+
+/* Which entry of a leaf with that many; false with an IndexError. One entry stands for
+ * all lanes, of which slice_value() checks that there are enough. */
+static bool find_entry(Slice *s, size_t size, size_t *entry)
 {
     Py_ssize_t i = s->position;
+    if (size > s->widest)
+        s->widest = size;
     if (size == 1) {
         *entry = 0;
         return true;
     }
     if (i < 0)
         i += (Py_ssize_t) size;
-    if (i < 0 || (size_t) i >= size) {
-        error_raise(PyExc_IndexError, s->access.operation, NULL, 0,
-                    "index %zd is out of bounds for axis 0 with size %zu", s->position,
-                    size);
-        return false;
-    }
+    if (i < 0 || (size_t) i >= size)
+        return out_of_bounds(s, size);
     *entry = (size_t) i;
     return true;
 }
 
-static bool read_leaf(const Slice *s, const Array *a, size_t i, void *entry)
+static bool read_leaf(Slice *s, const Array *a, size_t i, void *entry)
 {
     VarIndex index = array_leaves(a)[i];
     size_t offset;
@@ -50,7 +57,7 @@ static bool read_leaf(const Slice *s, const Array *a, size_t i, void *entry)
     return true;
 }
 
-static PyObject *slice_jit(const Slice *s, Array *a)
+static PyObject *slice_jit(Slice *s, Array *a)
 {
     if (a->info->kind == KIND_FLAT) {
         uint64_t entry = 0;
@@ -109,5 +116,9 @@ PyObject *slice_value(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
     access_start(&slice.access, state, "slice", v[1], NULL);
     PyObject *result = tree_map(state, "slice", &v[0], 1, slice_leaf, &slice);
     access_end(&slice.access);
+    if (result && slice.widest == 1 && slice.position != 0 && slice.position != -1) {
+        out_of_bounds(&slice, 1);
+        Py_CLEAR(result);
+    }
     return result;
 }

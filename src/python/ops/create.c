@@ -228,11 +228,26 @@ static PyObject *make_array(const Fill *f, PyTypeObject *cls, const TypeInfo *in
     return as_class(cls, a);
 }
 
+/* Containers and strings, which say nothing of what they hold. */
+static bool is_container(PyObject *cls)
+{
+    return PyType_FastSubclass((PyTypeObject *) cls,
+                               Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS |
+                                   Py_TPFLAGS_DICT_SUBCLASS |
+                                   Py_TPFLAGS_BYTES_SUBCLASS |
+                                   Py_TPFLAGS_UNICODE_SUBCLASS);
+}
+
 /* PyTreeMake: an array, or a number of Python. */
 static PyObject *make(void *context, PyObject *cls)
 {
     const Fill *f = context;
     const TypeInfo *info = type_of_class(f->state, (PyTypeObject *) cls);
+    if (is_container(cls))
+        return error_raise(PyExc_TypeError, f->operation, NULL, 0,
+                           "'dtype' is %s, expected the type of an array, a number or "
+                           "a structure",
+                           ((PyTypeObject *) cls)->tp_name);
     return info ? make_array(f, (PyTypeObject *) cls, info)
                 : PyObject_CallOneArg(cls, f->value);
 }
@@ -341,6 +356,14 @@ static PyObject *opaque(PyObject *module, PyObject *const *args, Py_ssize_t n,
 
 /* ---------------------------------------------------------------- ..._like */
 
+/* Is it an array of another framework, or a number of NumPy? */
+static bool is_foreign(PyObject *leaf)
+{
+    PyObject *cls = (PyObject *) Py_TYPE(leaf);
+    return PyObject_HasAttrString(cls, "__array__") ||
+           PyObject_HasAttrString(cls, "__dlpack__");
+}
+
 /* TreeMap: the same shape with other entries; what is not a number passes. */
 static PyObject *make_like(void *context, PyObject *const *leaves)
 {
@@ -350,8 +373,14 @@ static PyObject *make_like(void *context, PyObject *const *leaves)
         return PyObject_CallOneArg((PyObject *) &PyLong_Type, f->value);
     if (PyBool_Check(leaf) || PyLong_CheckExact(leaf) || PyFloat_CheckExact(leaf))
         return PyObject_CallOneArg((PyObject *) Py_TYPE(leaf), f->value);
-    if (!array_check(f->state, leaf))
+    if (!array_check(f->state, leaf)) {
+        if (is_foreign(leaf))
+            return error_raise(PyExc_TypeError, f->operation, NULL, 0,
+                               "a value is of type %s, expected an array of Dr.Jit; "
+                               "convert it first",
+                               Py_TYPE(leaf)->tp_name);
         return Py_NewRef(leaf);
+    }
     const Array *like = (const Array *) leaf;
     uint64_t bits = 0;
     if (!read_bits(f, like->info, &bits)) /* first: its __float__ may change 'like' */

@@ -142,11 +142,21 @@ PyObject *reduce_objects(State *state, ReduceOp op, PyObject *a, PyObject *b)
 
 static PyObject *reduce_any(const Reduction *r, PyObject *value);
 
+/* A number of Python that is not a truth value. */
+static bool is_number(PyObject *item)
+{
+    return PyFloat_Check(item) || (PyLong_Check(item) && !PyBool_Check(item));
+}
+
 static PyObject *fold(const Reduction *r, PyObject *iterator)
 {
     PyObject *result = NULL, *item;
     while ((item = PyIter_Next(iterator))) {
-        if (r->axis == Py_None)
+        if (r->masks && is_number(item))
+            Py_SETREF(item, error_raise(PyExc_RuntimeError, r->operation, NULL, 0,
+                                        "an element is of type %s, expected a mask",
+                                        Py_TYPE(item)->tp_name));
+        else if (r->axis == Py_None)
             Py_SETREF(item, reduce_any(r, item));
         if (!item) {
             Py_XDECREF(result);
