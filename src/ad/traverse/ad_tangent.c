@@ -64,10 +64,9 @@ void ad_tangent_clear(Traversal *t, uint32_t place)
 
 /* An array that a body writes to, or a result of an operation on whole arrays, has its
  * tangent outside only. */
-bool ad_tangent_check(const Traversal *t, const AdEdge *edge, NodeId receiver)
+bool ad_tangent_check(const AdEdge *edge, NodeId receiver)
 {
-    if (!ad_tangent_is_before(t, receiver) || !ad_border_recorded() ||
-        edge->rule != RULE_MOVES)
+    if (edge->rule != RULE_MOVES || !ad_border_recorded())
         return true;
     const AdMovesKind kind = ((const AdMoves *) (uintptr_t) edge->held)->kind;
     return (kind != MOVES_WRITE && kind != MOVES_WHOLE) ||

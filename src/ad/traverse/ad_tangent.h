@@ -74,8 +74,9 @@ static inline bool ad_tangent_is_before(const Traversal *t, NodeId id)
 bool ad_tangent_bring(Traversal *t, uint32_t place);
 /** The one at this place is not needed any more: what the node had comes back. */
 void ad_tangent_clear(Traversal *t, uint32_t place);
-/** Can it, along this edge? Without lock. False: error recorded. */
-bool ad_tangent_check(const Traversal *t, const AdEdge *edge, NodeId receiver);
+/** Can it come to a node that is from before, along this edge? Without lock. False:
+ *  error recorded. */
+bool ad_tangent_check(const AdEdge *edge, NodeId receiver);
 /** The node at this place gives its tangent: that of what it stands for, if it is a
  *  placeholder of a body that is being recorded. False: out of memory. */
 bool ad_tangent_stand(const Traversal *t, uint32_t place);

@@ -506,8 +506,9 @@ static bool pass_slowly(Traversal *t, const AdVisit *v)
         state_lock();
         if (ok && (g || p.edge.rule == RULE_OUT_OF))
             ok = ad_tangent_bring(t, v->receiver);
+        const bool before = ad_tangent_is_before(t, p.receiver);
         state_unlock();
-        ok = ok && (!g || ad_tangent_check(t, &p.edge, p.receiver));
+        ok = ok && (!g || !before || ad_tangent_check(&p.edge, p.receiver));
         ok = ok && (!g || !reads(t, &p.edge) || schedule_read(t, &p, g));
         ok = ok && (hands ? pass_array(&p, g) : pass(t, &p, g));
         bool first = !(t->spots[v->giver].flags & SPOT_REACHED);
