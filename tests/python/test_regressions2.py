@@ -451,10 +451,18 @@ def test_arrays_of_others_are_not_imitated(name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [list, tuple, dict, str, bytes])
-def test_containers_are_not_types_of_entries(dtype: type) -> None:
+def test_containers_and_texts_become_empty_ones(dtype: type) -> None:
+    """A str was "0", a list an error of another function; fields of structures, too."""
+
+    class Named:
+        DRJIT_STRUCT = {"x": llvm.Float, "name": dtype}
+
+        def __init__(self) -> None:
+            self.x, self.name = llvm.Float(), dtype()
+
     for make in (dr.zeros, dr.ones, dr.empty):
-        with pytest.raises(TypeError, match=f"'dtype' is {dtype.__name__}, expected"):
-            make(dtype)
+        assert make(dtype) == dtype()
+        assert make(Named, 2).name == dtype() and len(make(Named, 2).x) == 2
 
 
 def test_scatter_does_not_drop_a_derivative() -> None:

@@ -10,7 +10,7 @@ def zeros(dtype, shape=1):
             is that of the entries on its only axis, and of an array with a variable
             number of components (``ArrayXf``) that of the components. A sequence has
             all extents, lanes last: those that ``dtype`` fixes have to agree. Python's
-            numbers ignore it.
+            numbers ignore it, and containers and strings become empty ones.
 
     Returns:
         array | PyTree | number: a literal: it takes no memory until it is written to.
@@ -19,8 +19,7 @@ def zeros(dtype, shape=1):
         RuntimeError: ``shape`` does not agree with ``dtype``, or has more than 2^32 - 1
             entries.
         ValueError: an extent is negative.
-        TypeError: ``dtype`` is not a type, or that of a container (``list``) or string,
-            or ``shape`` does not consist of integers.
+        TypeError: ``dtype`` is not a type, or ``shape`` does not consist of integers.
 
     Example:
         >>> dr.zeros(Array2f, 3)

@@ -228,7 +228,8 @@ static PyObject *make_array(const Fill *f, PyTypeObject *cls, const TypeInfo *in
     return as_class(cls, a);
 }
 
-/* Containers and strings, which say nothing of what they hold. */
+/* Containers and strings, which say nothing of what they hold: they become empty ones,
+ * as fields of structures, too. */
 static bool is_container(PyObject *cls)
 {
     return PyType_FastSubclass((PyTypeObject *) cls,
@@ -244,10 +245,7 @@ static PyObject *make(void *context, PyObject *cls)
     const Fill *f = context;
     const TypeInfo *info = type_of_class(f->state, (PyTypeObject *) cls);
     if (is_container(cls))
-        return error_raise(PyExc_TypeError, f->operation, NULL, 0,
-                           "'dtype' is %s, expected the type of an array, a number or "
-                           "a structure",
-                           ((PyTypeObject *) cls)->tp_name);
+        return PyObject_CallNoArgs(cls);
     return info ? make_array(f, (PyTypeObject *) cls, info)
                 : PyObject_CallOneArg(cls, f->value);
 }
