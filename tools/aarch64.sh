@@ -12,6 +12,7 @@ cd "$(dirname "$0")/.."
 build=$PWD/build-aarch64
 root=$build/root
 libraries=$root/usr/lib/aarch64-linux-gnu
+search=$libraries:$root/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib
 llvm=libllvm15
 needed="libbsd0 libedit2 libffi8 libicu72 liblzma5 libmd0 libsodium23 libtinfo6 libxml2
     libz3-4 zlib1g"
@@ -45,7 +46,7 @@ ar = 'aarch64-linux-gnu-ar'
 strip = 'aarch64-linux-gnu-strip'
 pkgconfig = 'pkg-config'
 exe_wrapper = ['qemu-aarch64', '-L', '/usr/aarch64-linux-gnu',
-    '-E', 'LD_LIBRARY_PATH=$libraries:$root/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib']
+    '-E', 'LD_LIBRARY_PATH=$search']
 [host_machine]
 system = 'linux'
 cpu_family = 'aarch64'
