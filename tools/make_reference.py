@@ -190,7 +190,8 @@ class Writer:
         """The text on one name."""
         value = page.value(name)
         out = [f"## {name}", ""]
-        own = isinstance(value, type) or callable(value)
+        aliases = ("types", "typing")  # whose signature depends on the interpreter
+        own = callable(value) and type(value).__module__ not in aliases
         call = signature(value, f"{page.module}.{name}") if own else ""
         if isinstance(value, type) and issubclass(value, enum.Enum):
             call = ""

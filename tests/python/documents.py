@@ -157,7 +157,8 @@ def complaint(block: Block, printed: str, trace: str) -> str:
     expected = block.output or ""
     if sys.version_info < (3, 11):  # ast.unparse() puts targets into parentheses
         expected = TARGETS.sub(r"\1(\2) = ", expected)
-        if re.search(r"^ *\^+$", expected, re.MULTILINE):  # no places of expressions
+        # No places of expressions, so the remedies of all operators.
+        if re.search(r"^ *\^+$", expected, re.MULTILINE) or "__bool__()" in expected:
             expected, printed = (s.split("; ")[0] for s in (expected, printed))
     if printed == expected:
         return ""

@@ -100,7 +100,8 @@ def test_message(mistake: Mistake) -> None:
 def test_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where an expression cannot be found, the message has the remedies of all."""
     program = "x = Float(1, 2)\ny = x > 1 and x < 2\n"
-    assert "write '(x > 1) & (x < 2)'" in run(program)
+    if sys.version_info >= (3, 11):
+        assert "write '(x > 1) & (x < 2)'" in run(program)
     monkeypatch.setattr(_bool_hint, "_position", lambda frame: None)
     got = run(program)
     assert got.endswith(f"expected 1; {_bool_hint.REDUCE}; {_bool_hint.ANYWHERE}\n")
