@@ -186,9 +186,12 @@ static bool read_entry(const Array *a, bool *truth)
     return true;
 }
 
+/* Is it one variable, which has no value yet? */
 static bool is_symbolic(const Array *a)
 {
-    return a->info->jit && array_var(a) && var_state(array_var(a)) == VarStateSymbolic;
+    const bool one = a->info->kind == KIND_FLAT || a->info->kind == KIND_TENSOR;
+    return one && a->info->jit && array_var(a) &&
+           var_state(array_var(a)) == VarStateSymbolic;
 }
 
 /* A mask with one element. */
