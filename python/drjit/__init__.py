@@ -63,20 +63,22 @@ _FUNCTIONS = {
     "_math.scalar_math": "mulsign sign sqr square",
     "_math.special": "cot erfc",
     "_shape.grids": "meshgrid",
+    "_shape.join": "column_stack concat dstack hstack row_stack stack vstack",
+    "_shape.nested": (
+        "all_nested all_or any_nested any_or max_nested min_nested none_nested none_or "
+        "prod_nested sum_nested"
+    ),
     "_shape.ranges": "arange linspace",
     "_shape.rearrange": (
-        "array_split column_stack concat dstack expand_dims hstack moveaxis reverse "
-        "row_stack split squeeze stack swapaxes take take_interp transpose upsample "
-        "vstack"
+        "array_split expand_dims moveaxis reverse split squeeze swapaxes take "
+        "take_interp transpose upsample"
     ),
     "_shape.replicate": "repeat tile",
     "_shape.resample": "convolve resample",
     "_shape.reshape": "reshape",
     "_shape.sorting": "argsort binary_search sort",
     "_shape.statistics": (
-        "all_nested all_or any_nested any_or argmax argmin block_prefix_sum count "
-        "cumsum max_nested mean median min_nested none_nested none_or prefix_sum "
-        "prod_nested std sum_nested var"
+        "argmax argmin block_prefix_sum count cumsum mean median prefix_sum std var"
     ),
     "_text.asserts": "assert_equal assert_false assert_true",
     "_text.debug": "set_label",

@@ -256,9 +256,9 @@ def operands(request: pytest.FixtureRequest) -> Any:
 
 def check(case: Case, operands: Any, fast: bool) -> None:
     """The result is NumPy's, and the operation has taken that path."""
-    before = _core._long_ways()
+    before = _core._slow_paths()
     result = case.call(dr, operands)
-    assert (_core._long_ways() == before) == fast
+    assert (_core._slow_paths() == before) == fast
     reference = {name: entries for name, (_, entries) in numpy_operands().items()}
     expected = case.call(NUMPY, SimpleNamespace(**reference))
     tolerance = 2e-3 if expected.dtype == np.float16 else 2e-6
@@ -284,11 +284,11 @@ def test_classes_of_users_and_mixed_families() -> None:
 
     one = np.array([[1], [2], [3]], np.float32)
     own, plain, other = Own(one), llvm.Array3f(one), ad.Array3f(one)
-    before = _core._long_ways()
+    before = _core._slow_paths()
     results = [own + own, own * 2, plain + own]
     if llvm is not ad:
         results.append(plain + other)
-    assert _core._long_ways() == before + len(results)
+    assert _core._slow_paths() == before + len(results)
     for result in results:
         assert np.array_equal(entries_of(result), 2 * one)
 
@@ -296,18 +296,18 @@ def test_classes_of_users_and_mixed_families() -> None:
 def test_scalar_arrays() -> None:
     """They compute at once, all entries by one call of the core."""
     a = scalar.Array3f(1, 2, 3)
-    before = _core._long_ways()
+    before = _core._slow_paths()
     assert list(a + a) == [2, 4, 6]
     assert list(a * 2) == [2, 4, 6]
     assert list(dr.sqrt(a * a)) == [1, 2, 3]
-    assert _core._long_ways() == before + 4
+    assert _core._slow_paths() == before + 4
 
 
 def test_empty_arrays_and_numbers_out_of_range() -> None:
     """These have rules, and messages, of their own."""
-    before = _core._long_ways()
+    before = _core._slow_paths()
     assert len(llvm.Float() + llvm.Float()) == 0
     assert len(llvm.Float() * 2) == 0
     with pytest.raises(OverflowError, match="out of range"):
         llvm.UInt(1) + 2**32
-    assert _core._long_ways() == before + 3
+    assert _core._slow_paths() == before + 3

@@ -291,7 +291,7 @@ def test_select_of_arrays(m: ModuleType) -> None:
     assert flat(dr.select(False, m.Array2f(1), m.Array2f(2))) == [2, 2]
 
 
-def test_operands_of_the_short_way() -> None:
+def test_operands_of_the_fast_path() -> None:
     """Arrays, entries of theirs and numbers in all places, compared with NumPy."""
     names = {
         "v": llvm.Array3f([1, 5], [2, 6], [3, 7]),

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import struct
-import zlib
-
 import drjit as dr
 
 TYPE_CHECKING = False  # that of typing, which takes long to import
@@ -19,6 +15,8 @@ LARGEST = 4096  # ... and at most
 
 def table(rows: Iterable[Iterable[str]]) -> str:
     """A table of HTML; the first row is the head."""
+    import html
+
     out: list[str] = []
     for row in rows:
         tag = "td" if out else "th"
@@ -100,6 +98,8 @@ def _shape(value: Any) -> str:
 
 def as_html(value: Any) -> str:
     """What ``_repr_html_`` of an array returns: what it is, and its first entries."""
+    import html
+
     cls = type(value)
     state = value.state.name if dr.is_jit_v(value) else "in memory"
     facts = [
@@ -158,6 +158,9 @@ def as_png(value: Any) -> bytes | None:
 
 def png(width: int, height: int, channels: int, pixels: bytes) -> bytes:
     """A PNG file of 8-bit pixels, rows from top to bottom (W3C, PNG, third edition)."""
+    import struct
+    import zlib
+
     line = width * channels
     lines = (b"\0" + pixels[i : i + line] for i in range(0, line * height, line))
     kind = {1: 0, 3: 2, 4: 6}[channels]

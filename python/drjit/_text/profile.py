@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import linecache
 import os
 import sys
-import sysconfig
 import time
 
 import drjit as dr
@@ -17,13 +14,17 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-# Lines of these folders are part of the line that called them.
-_FOLDERS = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
-_FOLDERS.append(os.path.dirname(dr.__file__))
-_OTHERS = tuple(
-    path + os.sep for folder in _FOLDERS for path in (folder, os.path.realpath(folder))
-)
 _SPANS = 1_000_000  # intervals that the trace file has at most
+
+
+def _folders() -> tuple[str, ...]:
+    """Where lines are part of the line that called them: this package and others."""
+    import sysconfig
+
+    found = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+    found.append(os.path.dirname(dr.__file__))
+    both = (path for folder in found for path in (folder, os.path.realpath(folder)))
+    return tuple(path + os.sep for path in both)
 
 
 class Line:
@@ -43,6 +44,8 @@ class Line:
     @property
     def text(self) -> str:
         """The line itself, without what it is indented by."""
+        import linecache
+
         return linecache.getline(self.file, self.number).strip()
 
     @property
@@ -91,6 +94,7 @@ class profile:
         self._lines: dict[tuple[str, int], Line] = {}
         self._spans: list[tuple[Line, float, float]] = []
         self._own: dict[str, bool] = {}  # does a file belong to the program?
+        self._others = _folders()
         self._current: Line | None = None
         self._since = 0.0
 
@@ -134,8 +138,8 @@ class profile:
     def _is_own(self, file: str) -> bool:
         own = self._own.get(file)
         if own is None:
-            own = not file.startswith(("<frozen", *_OTHERS))
-            own = own and not os.path.realpath(file).startswith(_OTHERS)
+            own = not file.startswith(("<frozen", *self._others))
+            own = own and not os.path.realpath(file).startswith(self._others)
             self._own[file] = own
         return own
 
@@ -236,6 +240,8 @@ class profile:
         Args:
             path (str): name of the file, JSON in the trace event format.
         """
+        import json
+
         events = [
             {
                 "name": line.name,

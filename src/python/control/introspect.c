@@ -192,10 +192,10 @@ static PyObject *launch_stats(PyObject *module, PyObject *unused)
                          (Py_ssize_t) hard);
 }
 
-static PyObject *long_ways(PyObject *module, PyObject *unused)
+static PyObject *slow_paths(PyObject *module, PyObject *unused)
 {
     (void) unused;
-    return PyLong_FromSize_t(state_of_module(module)->long_ways);
+    return PyLong_FromSize_t(state_of_module(module)->slow_paths);
 }
 
 static PyObject *llvm_version(PyObject *module, PyObject *unused)
@@ -338,8 +338,8 @@ PyMethodDef introspect_functions[] = {
     { "_launch_stats", launch_stats, METH_NOARGS, DOC__launch_stats },
     { "_cache_dir", cache_dir, METH_NOARGS,
       "_cache_dir()\n--\n\nFolder of compiled kernels, \"\" if there is none." },
-    { "_long_ways", long_ways, METH_NOARGS,
-      "_long_ways()\n--\n\nElementwise operations so far that took no fast path." },
+    { "_slow_paths", slow_paths, METH_NOARGS,
+      "_slow_paths()\n--\n\nElementwise operations so far that took no fast path." },
     { "_llvm_version", llvm_version, METH_NOARGS, DOC__llvm_version },
     { "_set_leak_warnings", set_leak_warnings, METH_O,
       "_set_leak_warnings(arg)\n\nReport leaked variables when Python ends?" },

@@ -786,7 +786,7 @@ static PyObject *apply_plain(State *state, Apply which, PyObject *const *args,
 PyObject *apply(State *state, Apply which, PyObject *const *args, bool slot)
 {
     bool sized = false;
-    state->long_ways++;
+    state->slow_paths++;
     for (int k = 0; k < apply_rows[which].arity; k++)
         sized |= size_is(args[k]);
     PyObject *opened[3];

@@ -42,7 +42,7 @@ static bool any_array(PyObject *const *args, int n)
     return false;
 }
 
-static PyObject *long_way(PyObject *module, Apply which, int arity,
+static PyObject *slow_path(PyObject *module, Apply which, int arity,
                           PyObject *const *args)
 {
     State *state = state_of_module(module);
@@ -57,7 +57,7 @@ static PyObject *on_arrays(PyObject *module, Apply which, int arity,
                            PyObject *const *args)
 {
     PyObject *result = shortcut_apply(which, arity, args);
-    return result ? result : long_way(module, which, arity, args);
+    return result ? result : slow_path(module, which, arity, args);
 }
 
 static PyObject *refuse(const char *name, Apply which, PyObject *const *args, int n)
@@ -532,7 +532,7 @@ static PyObject *select_pair(PyObject *module, PyObject *mask, PyObject *a, PyOb
     if ((mask == Py_True || mask == Py_False) && !any_array(args + 1, 2))
         return Py_NewRef(mask == Py_True ? a : b);
     PyObject *result = shortcut_apply(APPLY_SELECT, 3, args);
-    return result ? result : long_way(module, APPLY_SELECT, 3, args);
+    return result ? result : slow_path(module, APPLY_SELECT, 3, args);
 }
 
 static PyObject *functions_select(PyObject *module, PyObject *const *args, Py_ssize_t n)

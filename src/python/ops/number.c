@@ -51,7 +51,7 @@ static PyObject *answer(PyObject *result, const char *operation, PyObject *a,
                        Py_TYPE(b)->tp_name);
 }
 
-static PyObject *long_way(const ShortcutPair *p, PyObject *a, PyObject *b)
+static PyObject *slow_path(const ShortcutPair *p, PyObject *a, PyObject *b)
 {
     if (PyErr_Occurred())
         return NULL;
@@ -98,7 +98,7 @@ static PyObject *in_place(PyObject *a, PyObject *result)
                 return (PyObject *) array_new_leaf(                            \
                     compares ? &info->state->types[info->mask] : info, index); \
         }                                                                      \
-        static const ShortcutPair pair = { APPLY_##id, var_##core, long_way }; \
+        static const ShortcutPair pair = { APPLY_##id, var_##core, slow_path }; \
         return shortcut_pair(&pair, a, b);                                     \
     }
 

@@ -83,7 +83,7 @@ struct State {
     PyObject *enums;                /* module drjit._enums, NULL until needed */
     EnumCache enum_caches[ENUM_LIMIT];
     PyObject *log_callback;         /* of set_log_callback, NULL: none */
-    size_t long_ways;               /* calls of apply(): what took no fast path */
+    size_t slow_paths;               /* calls of apply(): what took no fast path */
 };
 
 /** The state of drjit._core, given the module object. */
