@@ -205,14 +205,16 @@ JIT_EXPORT bool jit_freeze_export(const char *folder, size_t count,
 /** Release a recording that is not being repeated; NULL is fine. */
 JIT_EXPORT void jit_freeze_destroy(JitRecording *recording);
 
-/* Keeping recordings. A block of bytes has recordings, for this process or another one
- * of the same user, and whatever the caller puts beside them. It does not depend on the
- * engine or the CPU: kernels are in it as Programs, from which machine code is made, or
- * found in the cache, when they are loaded.
+/* Keeping recordings. A block of bytes has recordings, for this process or another one,
+ * and whatever the caller puts beside them. It is portable: it does not depend on the
+ * engine or the CPU, but for the order of bytes. Kernels are in it as Programs, from
+ * which machine code is made, or found in the cache, when they are loaded. A later
+ * version of the library loads it if its format and its operations are the same; new
+ * operations do no harm.
  *
- * What is repeated is trusted with addresses. So a block is authenticated with the key
- * of the disk cache (DRJIT_CACHE_DIR), and can be loaded only with that key. Without a
- * key, because the disk cache is off or libsodium not there, saving and loading fail.
+ * Loading checks all of a block, and a damaged one is an error. But the kernels of a
+ * well-formed block may read and write beyond arrays, as any program's may: load what
+ * comes from a source you trust, or sign blocks and check that first.
  */
 
 /** Recordings, and a note of the caller's, as a block of '*size' bytes, to be released
@@ -224,8 +226,8 @@ JIT_EXPORT void *jit_freeze_save(size_t count, JitRecording *const *recordings,
 /** Release a block; NULL is fine. */
 JIT_EXPORT void jit_freeze_free(void *block);
 /** How many recordings does a block have, and which note (a part of the block)? Any of
- *  the pointers may be NULL. False if it is damaged, was written with another key or
- *  by another version of the library. */
+ *  the pointers may be NULL. False if it is damaged or was written by another version
+ *  of the library. */
 JIT_EXPORT bool jit_freeze_inspect(const void *block, size_t size, size_t *count,
                                    const void **note, size_t *note_size);
 /** A recording of a block, for the calling thread's device of a backend. Kernels that

@@ -7,15 +7,18 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "recording/recording_file.h"
-#include "kernel/disk_folder.h"
 #include "trace/eval/work.h"
 #include "trace/graph/node.h"
 
+/* docs/dev/freezing.md */
 enum {
-    FORMAT_VERSION = 6,
-    MAC_OFFSET = 40,
-    HEADER_SIZE = MAC_OFFSET + SEAL_CODE_SIZE
+    FORMAT_VERSION = 7,
+    SIZE_OFFSET = 24,
+    COUNTS_OFFSET = 32,
+    CHECKSUM_OFFSET = 40,
+    HEADER_SIZE = 48
 };
 
 static const char magic[8] = { 'd', 'j', 'c', '-', 'f', 'r', 'o', 'z' };
@@ -57,31 +60,55 @@ static const Field held_fields[] = {
 
 _Static_assert(sizeof(Frozen) == 320, "what has been added is to be saved, too");
 
-/* Whatever gives numbers in a file another meaning: the names of all operations, types
- * and commands. */
-static uint64_t fingerprint(void)
+/* How many operations, commands and types there are: a file has those of the version
+ * that wrote it. Versions only append to these tables. */
+typedef struct TableCounts {
+    uint32_t ops, commands, types;
+} TableCounts;
+
+static const TableCounts own_counts = { OP_COUNT, COMMAND_COUNT, VarTypeCount };
+
+static uint64_t counts_pack(TableCounts n)
 {
-    uint64_t hash = sizeof(FusedReduction);
-    for (uint32_t i = 0; i < OP_COUNT; ++i)
+    return n.ops | (uint64_t) n.commands << 16 | (uint64_t) n.types << 32;
+}
+
+static TableCounts counts_unpack(uint64_t bits)
+{
+    return (TableCounts) { .ops = bits & 0xffff,
+                           .commands = bits >> 16 & 0xffff,
+                           .types = (uint32_t) (bits >> 32) };
+}
+
+/* Whatever gives numbers in a file another meaning: the names of these operations,
+ * commands and types, and the order of bytes. */
+uint64_t freezing_fingerprint(uint64_t counts)
+{
+    const TableCounts n = counts_unpack(counts);
+    const uint32_t order = 0x01020304;
+    uint64_t hash = hash_64(&order, sizeof(order), sizeof(FusedReduction));
+    for (uint32_t i = 0; i < n.ops; ++i)
         hash = hash_64(op_info[i].name, strlen(op_info[i].name), hash);
-    for (uint32_t i = 0; i < COMMAND_COUNT; ++i)
+    for (uint32_t i = 0; i < n.commands; ++i)
         hash = hash_64(command_info[i].name, strlen(command_info[i].name), hash);
-    for (uint32_t i = 0; i < VarTypeCount; ++i)
+    for (uint32_t i = 0; i < n.types; ++i)
         hash = hash_64(type_info[i].name, strlen(type_info[i].name), hash);
     return hash;
 }
 
-/* The authentication code of a block. */
-static bool authenticate(const void *block, size_t size, const char *function,
-                         uint8_t code[SEAL_CODE_SIZE])
+/* Can this version read a block with these tables? */
+static bool is_known(uint64_t counts, uint64_t fingerprint)
 {
-    TRY(!disk_folder_seal(block, MAC_OFFSET, (const uint8_t *) block + HEADER_SIZE,
-                          size - HEADER_SIZE, code),
-        true);
-    ErrorRecord why;
-    error_save(&why);
-    return error_set(why.code, "%s: the disk cache, which has the key, is off: %s",
-                     function, why.message);
+    const TableCounts n = counts_unpack(counts);
+    return n.ops <= own_counts.ops && n.commands <= own_counts.commands &&
+           n.types <= own_counts.types && fingerprint == freezing_fingerprint(counts);
+}
+
+uint64_t freezing_checksum(const void *block, size_t size)
+{
+    const uint8_t *bytes = block;
+    return hash_64(bytes + HEADER_SIZE, size - HEADER_SIZE,
+                   hash_64(bytes, CHECKSUM_OFFSET, 0));
 }
 
 /* ------------------------------------------------------------------- saving */
@@ -143,18 +170,18 @@ bool freezing_save(ThreadState *ts, Frozen *const *frozen, uint32_t count,
     text_put_n(out, magic, sizeof(magic));
     bytes_put(out, FORMAT_VERSION, sizeof(uint32_t));
     bytes_put(out, count, sizeof(uint32_t));
-    bytes_put(out, fingerprint(), sizeof(uint64_t));
+    bytes_put(out, freezing_fingerprint(counts_pack(own_counts)), sizeof(uint64_t));
     bytes_put(out, 0, sizeof(uint64_t)); /* the size of all of it */
-    bytes_put(out, 0, sizeof(uint64_t));
-    for (size_t i = MAC_OFFSET; i < HEADER_SIZE; ++i)
-        text_put_char(out, 0);
+    bytes_put(out, counts_pack(own_counts), sizeof(uint64_t));
+    bytes_put(out, 0, sizeof(uint64_t)); /* the checksum */
     bytes_put_block(out, note, note_size);
     for (uint32_t i = 0; i < count; ++i)
         TRY(put_frozen(ts, frozen[i], function, out), false);
     TRY(text_get(out), false);
-    bytes_set(out->data + 24, out->size, sizeof(uint64_t));
-    return authenticate(out->data, out->size, function,
-                        (uint8_t *) out->data + MAC_OFFSET);
+    bytes_set(out->data + SIZE_OFFSET, out->size, sizeof(uint64_t));
+    bytes_set(out->data + CHECKSUM_OFFSET, freezing_checksum(out->data, out->size),
+              sizeof(uint64_t));
+    return true;
 }
 
 /* ------------------------------------------------------------------ loading */
@@ -166,30 +193,34 @@ static bool is_filled(const FrozenBlock *block)
     size_t size;
     for (uint32_t i = 0; i < block->count && !in.failed; ++i)
         (void) bytes_take_block(&in, &size);
-    return bytes_complete(&in) && !bytes_get((const uint8_t *) in.data + 32, 8);
+    return bytes_complete(&in);
 }
 
 bool freezing_open(const void *data, size_t size, const char *function,
                    FrozenBlock *block)
 {
     const uint8_t *bytes = data;
-    uint8_t code[SEAL_CODE_SIZE];
     if (size < HEADER_SIZE || memcmp(data, magic, sizeof(magic)) != 0)
         return error_set(JIT_ERROR_ARGUMENT, "%s: these %zu bytes are not what "
                          "jit_freeze_save() gives", function, size);
-    if (bytes_get(bytes + 24, sizeof(uint64_t)) != size)
+    const uint64_t expected = bytes_get(bytes + SIZE_OFFSET, sizeof(uint64_t));
+    if (expected != size)
         return error_set(JIT_ERROR_ARGUMENT, "%s: there are %zu bytes, expected %llu: "
                          "the block is damaged", function, size,
-                         (unsigned long long) bytes_get(bytes + 24, sizeof(uint64_t)));
-    TRY(authenticate(data, size, function, code), false);
-    if (!seal_equal(code, bytes + MAC_OFFSET))
-        return error_set(JIT_ERROR_ARGUMENT, "%s: the block is damaged, or was not "
-                         "written with the key of this user ('%s/key')", function,
-                         disk_folder_dir());
-    if (bytes_get(bytes + 8, sizeof(uint32_t)) != FORMAT_VERSION ||
-        bytes_get(bytes + 16, sizeof(uint64_t)) != fingerprint())
+                         (unsigned long long) expected);
+    if (bytes_get(bytes + CHECKSUM_OFFSET, sizeof(uint64_t)) !=
+        freezing_checksum(data, size))
+        return error_set(JIT_ERROR_ARGUMENT, "%s: the block is damaged: its checksum "
+                         "is another one", function);
+    const uint32_t format = (uint32_t) bytes_get(bytes + 8, sizeof(uint32_t));
+    if (format != FORMAT_VERSION)
         return error_set(JIT_ERROR_ARGUMENT, "%s: the block was written by another "
-                         "version of the library", function);
+                         "version of the library: it has format %u, expected %d",
+                         function, format, FORMAT_VERSION);
+    const uint64_t counts = bytes_get(bytes + COUNTS_OFFSET, sizeof(uint64_t));
+    if (!is_known(counts, bytes_get(bytes + 16, sizeof(uint64_t))))
+        return error_set(JIT_ERROR_ARGUMENT, "%s: the block was written by another "
+                         "version of the library, with other operations", function);
     *block = (FrozenBlock) {
         .recordings = { .data = data, .size = size, .at = HEADER_SIZE },
         .count = (uint32_t) bytes_get(bytes + 12, sizeof(uint32_t)) };

@@ -235,14 +235,11 @@ void disk_folder_prepare_fork(void)
     pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
 }
 
-/* Who opens it holds the lock; what that logs is written when the lock is free again.
- * 'again': also if that has failed before. */
-static bool take(DiskFolder *out, bool again)
+/* Who opens it holds the lock; what that logs is written when the lock is free again. */
+bool disk_folder_take(DiskFolder *out)
 {
     log_defer();
     pthread_mutex_lock(&disk_lock);
-    if (again && disk.stage == STAGE_OFF)
-        disk.stage = disk.dir ? STAGE_CHOSEN : STAGE_UNKNOWN;
     if (disk.stage == STAGE_UNKNOWN)
         choose();
     if (disk.stage == STAGE_CHOSEN)
@@ -257,23 +254,10 @@ static bool take(DiskFolder *out, bool again)
     return out->dir != NULL;
 }
 
-bool disk_folder_take(DiskFolder *out) { return take(out, false); }
-
 void disk_folder_drop(DiskFolder *folder)
 {
     alloc_free(folder->dir);
     explicit_bzero(folder->key, KEY_SIZE);
-}
-
-bool disk_folder_seal(const void *first, size_t first_size, const void *second,
-                      size_t second_size, uint8_t code[SEAL_CODE_SIZE])
-{
-    DiskFolder folder;
-    bool ok = take(&folder, true);
-    if (ok)
-        seal_compute(folder.key, first, first_size, second, second_size, code);
-    disk_folder_drop(&folder);
-    return ok;
 }
 
 const char *disk_folder_dir(void)

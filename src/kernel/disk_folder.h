@@ -23,11 +23,6 @@ void disk_folder_prepare_fork(void);
 /** Open it if need be. False: it is off, the error says why. Drop it in any case. */
 bool disk_folder_take(DiskFolder *folder);
 void disk_folder_drop(DiskFolder *folder);
-/** The authentication code of two pieces, one after the other, under the user's key.
- *  Tries to open the folder also if that has failed before. False: it is off, the error
- *  says why. */
-bool disk_folder_seal(const void *first, size_t first_size, const void *second,
-                      size_t second_size, uint8_t code[SEAL_CODE_SIZE]);
 /** See disk_dir(). */
 const char *disk_folder_dir(void);
 /** Forget folder and key (shutdown). */

@@ -1,10 +1,10 @@
 /*
- * bytes_recording.c -- any bytes as a saved recording, with the right seal: refused, or
+ * bytes_recording.c -- any bytes as a saved recording, with the right checksum: refused, or
  * it is repeated within its arrays
  *
  * A target for libFuzzer and for bytes_replay.c. The bytes are a block of
  * jit_freeze_save() without its header, which is made here: that of one recording, with
- * the authentication code of this process's key. What is loaded is shown, saved again,
+ * the checksum of these bytes. What is loaded is shown, saved again,
  * and repeated with inputs of the kinds that it asks for. Kernels are interpreted
  * (fence.h); arrays come from a device that has little memory.
  */
@@ -20,11 +20,10 @@
 #include "drjit-core/jit.h"
 #include "engine/engine.h"
 #include "fence.h"
-#include "freeze/freezing.h"
-#include "kernel/disk_folder.h"
+#include "freeze/freezing_file.h"
 
 enum {
-    MAC = 40, HEADER = MAC + SEAL_CODE_SIZE, SIZE_PLACE = 24, /* docs/dev/freezing.md */
+    HEADER = 48, SIZE_PLACE = 24, SUM_PLACE = 40, /* docs/dev/freezing.md */
     ENTRIES = 64,
     MOST_INPUTS = 64, MOST_OUTPUTS = 64,
     MOST_BYTES = 1 << 16,  /* of an input */
@@ -105,13 +104,14 @@ static void begin(void)
     check(fence_start_watch());
 }
 
-static uint8_t *seal(const uint8_t *data, size_t size)
+static uint8_t *with_header(const uint8_t *data, size_t size)
 {
     uint8_t *block = malloc(HEADER + size);
     memcpy(block, header, HEADER);
     memcpy(block + HEADER, data, size);
     bytes_set(block + SIZE_PLACE, HEADER + size, sizeof(uint64_t));
-    check(disk_folder_seal(block, MAC, block + HEADER, size, block + MAC));
+    bytes_set(block + SUM_PLACE, freezing_checksum(block, HEADER + size),
+              sizeof(uint64_t));
     return block;
 }
 
@@ -207,7 +207,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bytes_outcome = BYTES_REFUSED;
     if (size > MOST_BYTES)
         return 0;
-    uint8_t *block = seal(data, size);
+    uint8_t *block = with_header(data, size);
     JitRecording *recording = jit_freeze_load(CPU, block, HEADER + size, 0);
     if (recording)
         use(recording);

@@ -6,12 +6,17 @@ bits for the same inputs, of other sizes, too, with any engine.
 
 from __future__ import annotations
 
+import copy
 import enum
+import hashlib
+import io
 import json
 import os
+import pickle
 import random
 import subprocess
 import sys
+import types
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -626,13 +631,14 @@ def mutated(value: Any, draw: random.Random) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_damaged_notes(tmp_path: Path, name: str) -> None:
-    """An authentic file whose notes do not fit is an error, or can be called."""
+    """A file with the right hash whose notes do not fit is an error, or can be
+    called."""
     function, make = CASES[name]
     frozen = dr.freeze(function, **OPTIONS.get(name, {}))
     frozen(*make(64))
     frozen.save(tmp_path / "f")
     recordings = list(frozen._recordings.values())[0]
-    _, note = dr._core._freeze_inspect((tmp_path / "f").read_bytes())
+    _, note = dr._core._freeze_inspect((tmp_path / "f").read_bytes()[:-32])
     draw = random.Random(1)
     for _ in range(300):
         damaged = json.loads(note)
@@ -640,7 +646,8 @@ def test_damaged_notes(tmp_path: Path, name: str) -> None:
         part = draw.choice(list(entry))
         entry[part] = mutated(entry[part], draw)
         block = dr._core._freeze_save(recordings, json.dumps(damaged).encode())
-        (tmp_path / "f").write_bytes(block)
+        signature = hashlib.blake2b(block, digest_size=32).digest()
+        (tmp_path / "f").write_bytes(block + signature)
         try:
             dr.load_frozen(tmp_path / "f")(*make(8))
         except Exception as error:
@@ -669,3 +676,185 @@ def test_damage(tmp_path: Path) -> None:
         dr.load_frozen(3)
     with pytest.raises(TypeError, match=r"save\(\): 'path' is of type NoneType"):
         frozen.save(None)
+    with pytest.raises(TypeError, match=r"whose read\(\) gives str, expected bytes"):
+        dr.load_frozen(io.StringIO("text"))
+
+
+def test_open_files() -> None:
+    frozen = dr.freeze(normalized)
+    frozen(ramp(4))
+    file = io.BytesIO()
+    frozen.save(file)
+    loaded = dr.load_frozen(io.BytesIO(file.getvalue()))
+    assert list(loaded(ramp(6))) == list(normalized(ramp(6)))
+    assert "loaded from the file" in loaded.explain()
+
+
+def test_keys(tmp_path: Path) -> None:
+    frozen = dr.freeze(normalized)
+    frozen(ramp(4))
+    signed, plain = tmp_path / "signed", tmp_path / "plain"
+    frozen.save(signed, key=b"a key")
+    frozen.save(plain)
+    assert signed.read_bytes()[:-32] == plain.read_bytes()[:-32]
+    loaded = dr.load_frozen(signed, key=b"a key")
+    assert list(loaded(ramp(6))) == list(normalized(ramp(6)))
+    for path, key, message in (
+        (signed, None, "signed with a key, which has to be given"),
+        (signed, b"another key", "damaged, or was signed with another key"),
+        (plain, b"a key", "was not signed with a key"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            dr.load_frozen(path, key=key)
+    for wrong, error, message in (
+        ("text", TypeError, "'key' is of type str, expected bytes"),
+        (b"", ValueError, "'key' has 0 bytes, expected 1 to 64"),
+        (bytes(65), ValueError, "'key' has 65 bytes"),
+    ):
+        with pytest.raises(error, match=message):
+            frozen.save(plain, key=wrong)
+        with pytest.raises(error, match=message):
+            dr.load_frozen(plain, key=wrong)
+    dr.load_frozen(plain)  # it was not written to
+
+
+# ---------------------------------------------------------------- pickles and copies
+
+
+@dr.freeze
+def doubled(x: Float) -> Float:
+    return x * 2
+
+
+@dr.freeze(state_fn=lambda x: SETTINGS["state"], warn_after=3)
+def stated(x: Float) -> Float:
+    return x * SETTINGS["state"]
+
+
+SETTINGS = {"state": 3}
+
+
+def test_pickle_by_name() -> None:
+    """The function comes along by its name, with its recordings and parameters."""
+    doubled.clear()
+    for calls in (0, 1):
+        arrived = pickle.loads(pickle.dumps(doubled))
+        assert arrived is not doubled
+        assert arrived.n_cached_recordings == calls
+        assert list(arrived(ramp(8))) == list(ramp(8) * 2)
+        assert arrived.n_recordings == 1 - calls
+        assert list(arrived(UInt(1, 2))) == [2, 4]  # recorded there
+        doubled(ramp(4))
+    doubled.enabled = False
+    assert not pickle.loads(pickle.dumps(doubled)).enabled
+    doubled.enabled = True
+    stated.clear()
+    stated(ramp(4))
+    arrived = pickle.loads(pickle.dumps(stated))
+    assert arrived._warn_after == 3
+    assert list(arrived(ramp(5))) == list(ramp(5) * 3)
+    assert arrived.n_recordings == 0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pickle_without_name(name: str) -> None:
+    """Recordings of a function that only this process has."""
+    function, make = CASES[name]
+    inner = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__,
+        function.__defaults__, function.__closure__,
+    )  # fmt: skip
+    frozen = dr.freeze(inner, **OPTIONS.get(name, {}))
+    frozen.__wrapped__.__qualname__ = "nowhere"
+    frozen(*make(64))
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        check(name, pickle.loads(pickle.dumps(frozen, protocol)))
+
+
+def test_pickle_in_another_process(tmp_path: Path) -> None:
+    doubled.clear()
+    doubled(ramp(4))
+    offset = 5
+    closed = dr.freeze(lambda x: x + offset)
+    closed(ramp(4))
+    (tmp_path / "f").write_bytes(pickle.dumps([doubled, closed, doubled]))
+    run(
+        "import pickle, sys, drjit as dr, test_freeze_file as t\n"
+        "first, closed, again = pickle.load(open(sys.argv[1] + '/f', 'rb'))\n"
+        "assert first is again and first.n_cached_recordings == 1\n"
+        "assert list(first(t.ramp(6))) == list(t.ramp(6) * 2)\n"
+        "assert first.n_recordings == 0\n"
+        "assert list(closed(t.ramp(6))) == list(t.ramp(6) + 5)\n",
+        tmp_path,
+    )
+
+
+def test_pickle_of_other_code() -> None:
+    """Where the function has other code, only the recordings are used."""
+    doubled.clear()
+    doubled(ramp(4))
+    data = pickle.dumps(doubled)
+    before = doubled._function.__code__
+    try:
+        doubled._function.__code__ = (lambda x: x * 3).__code__
+        arrived = pickle.loads(data)
+        assert list(arrived(ramp(8))) == list(ramp(8) * 2)
+        with pytest.raises(RuntimeError, match="no recording of 'doubled' fits"):
+            arrived(UInt(1, 2))
+    finally:
+        doubled._function.__code__ = before
+
+
+def test_pickles_that_are_refused() -> None:
+    with pytest.raises(TypeError, match="'<lambda>' cannot be pickled.*no recording"):
+        pickle.dumps(dr.freeze(lambda x: x))
+    array = dr.opaque(Float, 1, 4)
+    closed = dr.freeze(lambda x: x + array)
+    closed(ramp(4))
+    with pytest.raises(TypeError, match="reads arrays from its closure"):
+        pickle.dumps(closed)
+    frozen = dr.freeze(lambda x: x + 1)
+    frozen(ramp(4))
+    data = pickle.dumps(frozen)
+    start = data.index(b"djc-froz")
+    end = start + int.from_bytes(data[start + 24 : start + 32], "little") + 32
+    for place in range(start, end, 97):
+        changed = data[:place] + bytes([data[place] ^ 16]) + data[place + 1 :]
+        try:
+            pickle.loads(changed)
+        except Exception as error:
+            assert not isinstance(error, (SystemError, MemoryError)), error
+        else:
+            raise AssertionError(f"byte {place} was not missed")
+    doubled.clear()
+    gone = pickle.dumps(doubled).replace(b"doubled", b"trebled")
+    with pytest.raises(RuntimeError, match="needs the function '.*:trebled'"):
+        pickle.loads(gone)
+
+
+def test_copies() -> None:
+    def function(x: Float) -> Float:
+        return x + 1
+
+    frozen = dr.freeze(function, warn_after=5)
+    assert copy.copy(frozen).n_cached_recordings == 0
+    frozen(ramp(4))
+    for made in (copy.copy(frozen), copy.deepcopy([frozen])[0]):
+        assert made is not frozen
+        assert made._warn_after == 5
+        assert made.n_cached_recordings == 1
+        assert list(made(ramp(8))) == list(ramp(8) + 1)
+        assert made.n_recordings == 0
+        made(UInt(1, 2))
+        made.clear()
+        assert frozen.n_cached_recordings == 1
+    file = io.BytesIO()
+    frozen.save(file)
+    loaded = copy.copy(dr.load_frozen(io.BytesIO(file.getvalue())))
+    assert list(loaded(ramp(8))) == list(ramp(8) + 1)
+    local = dr.freeze(lambda things: things.x + 1)
+    local(Unnamed(ramp(4)))
+    assert copy.copy(local).n_cached_recordings == 0  # that one cannot be saved
+
+
+Unnamed = dataclass(type("Elsewhere", (), {"__annotations__": {"x": Float}}))

@@ -13,7 +13,7 @@ import os
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 from drjit import _core
 from drjit._ad.scopes import isolate_grad
@@ -145,60 +145,67 @@ class FrozenFunction(_core._FrozenFunctionBase):  # type: ignore[misc]
         """How many recordings are kept."""
         return len(self._kept)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(
+        self, path: str | os.PathLike[str] | BinaryIO, *, key: bytes | None = None
+    ) -> None:
         """Write all recordings to a file, for :func:`drjit.load_frozen` in another
-        process.
+        process, of any machine with the same order of bytes.
 
         Args:
-            path (str | os.PathLike): the file, which only processes of the same user
-                can load.
+            path (str | os.PathLike | BinaryIO): the file, or an open binary file.
+            key (bytes | None): signs the file (BLAKE2b with this key, 1 to 64 bytes),
+                so that it loads only with the same key. Without one, it has a hash
+                that finds damage.
 
         Raises:
             TypeError: a recording depends on an object that no other process can find.
-            RuntimeError: there is no recording, one depends on instances of classes or
-                prints something, or there is no key to authenticate the file.
+            RuntimeError: there is no recording, or one depends on instances of classes
+                or prints something.
         """
-        from drjit._freeze.file import save
+        from drjit._freeze.file import write
+        from drjit._freeze.portable import check_key, pack
 
-        if self._domains:
-            raise RuntimeError(
-                f"drjit.freeze(): save(): recordings of '{self.__name__}' depend on "
-                "instances that are entries of arrays, which are those of this process"
-            )
+        check_key(key, "freeze(): save()")
         recordings = self._kept.all()
         if not recordings:
             raise RuntimeError(
                 f"drjit.freeze(): save(): there is no recording of '{self.__name__}'"
             )
-        save(
-            path,
-            self.__name__,
-            recordings,
-            self._code_of,
-            self._names is not None or self._closure is not None,
-            self._state_fn is not None,
-        )
+        write(path, pack(self, recordings, key))
+
+    def __reduce__(self) -> Any:
+        from drjit._freeze.portable import reduce
+
+        return reduce(self)
+
+    def __copy__(self) -> FrozenFunction:
+        from drjit._freeze.portable import copy
+
+        return copy(self)
+
+    def __deepcopy__(self, memo: Any) -> FrozenFunction:
+        return self.__copy__()
 
     def _code_of(self, recording: Any, rows: list[Any]) -> str:
         """A text for what was recorded: the code of the function, of what it may call,
         and of classes and functions among its inputs."""
-        from drjit._freeze.file import code_of
+        from drjit._freeze.portable import code_of
 
         return code_of(self._function, self._state_fn, rows)
 
-    def _adopt(self, path: Any, found: list[tuple[Any, Any]]) -> None:
+    def _adopt(self, source: str, found: list[tuple[Any, Any]]) -> None:
         """Take recordings that were loaded."""
         for key, recording in found:
             self._kept.add(key, recording)
             recording.check = UNASKED if self._names is not None else NEVER
             self._last = Recorded(recording, None, False, False)
         self._tracks = self._looks = True  # perhaps
-        self._why = f"it was loaded from '{path}'"
+        self._why = f"it was loaded from {source}"
         self._unfit, self._refused = None, False
 
-    def _note_other_code(self, path: Any, count: int, total: int) -> None:
+    def _note_other_code(self, source: str, count: int, total: int) -> None:
         """Recordings that were loaded are of other code."""
-        self._why = f"{count} of {total} recordings in '{path}' are of other code"
+        self._why = f"{count} of {total} recordings in {source} are of other code"
         if _core._logs(_WARN):
             text = (
                 f"drjit.load_frozen(): '{self.__name__}' is recorded anew: {self._why}"

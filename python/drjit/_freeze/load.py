@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO
 
 from drjit._enums import JitBackend
 from drjit._freeze.ad import Derivatives
@@ -30,15 +30,17 @@ class LoadedFunction(FrozenFunction):
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        source: str,
         note: dict[str, Any],
         found: list[tuple[Any, Any]],
         codes: list[tuple[str, Any]],
-        state_fn: Callable[..., Any] | None,
-        backend: JitBackend | None,
+        settings: dict[str, Any],
     ) -> None:
-        from drjit._freeze.file import closure_of
+        """``source``: where it comes from, for messages. ``settings``: 'state_fn' and
+        'backend' of :func:`drjit.freeze`, and others, which do not matter."""
+        from drjit._freeze.fit import closure_of
 
+        state_fn, backend = settings["state_fn"], settings["backend"]
         super().__init__(
             _no_function, state_fn, None, 10, backend, True, True, False, False
         )
@@ -60,7 +62,7 @@ class LoadedFunction(FrozenFunction):
                     "function has to be given as 'f'"
                 ) from None
             self._closure = values
-        self._adopt(path, found)
+        self._adopt(source, found)
         pairs = zip(found, codes, strict=True)
         self._codes = {id(recording): code for (_, recording), (code, _) in pairs}
 
@@ -78,7 +80,7 @@ class LoadedFunction(FrozenFunction):
         )
 
     def _call_plain(self, call: Invocation) -> None:
-        from drjit._freeze.file import explain
+        from drjit._freeze.fit import explain
 
         recordings = self._kept.all()
         opaque = _literals_to_store(call.snapshot, recordings)
@@ -111,9 +113,10 @@ def _literals_to_store(snapshot: Any, recordings: list[Any]) -> list[int]:
 
 
 def load_frozen(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | BinaryIO,
     f: Callable[..., Any] | None = None,
     *,
+    key: bytes | None = None,
     state_fn: Callable[..., Any] | None = None,
     limit: int | None = None,
     warn_after: int = 10,
@@ -132,12 +135,16 @@ def load_frozen(
     function, or something that it calls, was edited or the version of Python is
     another.
 
-    The file has to come from a process of the same user with the same version of the
-    library. [Freezing](../freezing.md#keeping-recordings) has the details.
+    The file may come from another machine, and from an earlier version that records the
+    same operations. Load only files that you trust, or files that were signed with a
+    key: damage is found, but the kernels of a file can access memory as any program.
+    [Freezing](../freezing.md#keeping-recordings) has the details.
 
     Args:
-        path (str | os.PathLike): the file.
+        path (str | os.PathLike | BinaryIO): the file, or an open binary file that holds
+            nothing else.
         f (callable | None): the function, for inputs that fit no recording.
+        key (bytes | None): the key that was given to ``save()``, of 1 to 64 bytes.
         state_fn (callable | None): as when the function was frozen.
         limit (int | None): see :func:`drjit.freeze`, as for all that follow.
         warn_after (int): when warnings begin.
@@ -152,9 +159,10 @@ def load_frozen(
 
     Raises:
         FileNotFoundError: there is no such file.
-        RuntimeError: the file is damaged, or was written with another key or version;
-            when called without ``f``: no recording fits, for the reason that the error
-            gives.
+        RuntimeError: the file is damaged, signed with another key, signed although no
+            key is given, or not signed although one is; or it was written by another
+            version. When called without ``f``: no recording fits, for the reason that
+            the error gives.
 
     Derivative:
         With ``f`` only.
@@ -174,11 +182,13 @@ def load_frozen(
     See also:
         :func:`drjit.freeze`
     """
-    from drjit._freeze.file import load
+    from drjit._freeze.file import load, name_of
+    from drjit._freeze.portable import adopt
 
-    note, found, codes = load(path, backend, unordered=f is None)
+    parts = load(path, key, backend, unordered=f is None)
     if f is None:
-        return LoadedFunction(path, note, found, codes, state_fn, backend)
+        settings = {"state_fn": state_fn, "backend": backend}
+        return LoadedFunction(name_of(path), *parts, settings)
     made = freeze(
         f,
         state_fn=state_fn,
@@ -191,11 +201,7 @@ def load_frozen(
         strict=strict,
     )
     frozen = made if isinstance(made, FrozenFunction) else made.__func__
-    pairs = zip(found, codes, strict=True)
-    same = [
-        pair for pair, (code, rows) in pairs if frozen._code_of(pair[1], rows) == code
-    ]
-    frozen._adopt(path, same)
-    if len(same) < len(found):
-        frozen._note_other_code(path, len(found) - len(same), len(found))
+    others = adopt(frozen, parts, name_of(path))
+    if others:
+        frozen._note_other_code(name_of(path), others, len(parts[1]))
     return made
