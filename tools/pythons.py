@@ -71,8 +71,8 @@ import importlib, sys
 import drjit
 assert drjit.__file__.startswith(sys.prefix), drjit.__file__
 modules = '''drjit drjit.ad drjit.array_api drjit.auto drjit.auto.ad drjit.config
-    drjit.dda drjit.detail drjit.hashgrid drjit.interop drjit.llvm drjit.llvm.ad
-    drjit.nn drjit.opt drjit.random drjit.scalar'''.split()
+    drjit.dda drjit.detail drjit.dist drjit.hashgrid drjit.interop drjit.llvm
+    drjit.llvm.ad drjit.nn drjit.opt drjit.random drjit.scalar'''.split()
 count, wrong = 0, []
 for name in modules:
     module = importlib.import_module(name)

@@ -117,7 +117,9 @@ for _home, _names in _FUNCTIONS.items():
 __all__ = [name for name in globals() if name[0] != "_"]  # noqa: PLE0605
 __all__ += _HOME
 
-_MODULES = "ad array_api auto auto.ad config dda detail hashgrid interop nn opt random"
+_MODULES = (
+    "ad array_api auto auto.ad config dda detail dist hashgrid interop nn opt random"
+)
 for _name in _MODULES.split():
     _module(f"{__name__}.{_name}")
 for _name in _families():
