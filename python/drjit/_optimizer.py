@@ -610,6 +610,12 @@ class Optimizer(MutableMapping[str, Any]):
             return self._count(like, int(array.item()))
         return type(like)(array)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """For pickle: parameters are tracked, without gradients."""
+        self.__dict__.update(state)
+        for value, *_ in self.state.values():
+            dr.enable_grad(value)
+
     # ------------------------------------------------------ text
 
     def _settings(self) -> list[tuple[str, Any]]:

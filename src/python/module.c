@@ -20,6 +20,7 @@
 #include "python/freeze/listener.h"
 #include "python/freeze/reads.h"
 #include "python/freeze/snapshot.h"
+#include "python/index/index.h"
 #include "python/shape/size.h"
 #include "python/tree/plan.h"
 #include "python/type/enums.h"
@@ -37,7 +38,9 @@ static PyMethodDef *const function_tables[] = {
     source_functions, tensor_functions, trait_functions, tree_functions, type_functions,
 };
 
-static PyMethodDef *const method_tables[] = {exchange_methods, index_methods};
+static PyMethodDef *const method_tables[] = {
+    copy_methods, exchange_methods, index_methods,
+};
 
 static PyType_Slot *const slot_tables[] = {
     number_slots, index_slots, repr_slots, exchange_slots,
@@ -227,7 +230,7 @@ static int module_exec(PyObject *module)
         !flag_scope_bind(module) || !local_bind(state) || !custom_bind(state) ||
         !size_bind(state) || !snapshot_bind(state) || !frozen_bind(state) ||
         !frozen_function_bind(state) || !listener_bind(module) || !reads_bind(state) ||
-        !registry_bind(module) || !operand_bind(state) ||
+        !registry_bind(module) || !operand_bind(state) || !copies_bind(state) ||
         !lazy_function_bind(module) || !prepare_exit() || add_build(module) < 0)
         return -1;
     return add_functions(module) ? 0 : -1;
@@ -236,7 +239,7 @@ static int module_exec(PyObject *module)
 /* In the order in which they are cleared. */
 #define OBJECTS(OBJECT)                                                              \
     OBJECT(iterator) OBJECT(local) OBJECT(foreign_operand) OBJECT(operation)         \
-    OBJECT(input_spec) OBJECT(snapshot) OBJECT(reads) OBJECT(frozen)                 \
+    OBJECT(input_spec) OBJECT(snapshot) OBJECT(reads) OBJECT(frozen) OBJECT(entries) \
     OBJECT(size_class) OBJECT(size) OBJECT(array_base)
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)

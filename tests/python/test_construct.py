@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import math
 import pickle
 from collections.abc import Iterator
@@ -498,6 +499,15 @@ def test_copies(value: Any, how: Any) -> None:
         ((2**62, 2**62), (b"abcd",), None),
         ((-1,), (b"abcd",), None),
         (("a",), (b"abcd",), None),
+        (None, ((b"abcd", 0),), None),
+        (None, ((b"abcd", -1),), None),
+        (None, ((b"abcd", 2**32),), None),
+        (None, ((b"abcd", 2.0),), None),
+        (None, ((b"abc", 2),), None),
+        (None, ((b"abcdabcd", 1),), None),
+        (None, ((b"abcd",),), None),
+        (None, ((None, 1),), None),
+        (None, (memoryview(b"abcdefgh")[::2],), None),
     ],
 )
 def test_damaged_pickles(m: ModuleType, state: Any) -> None:
@@ -506,6 +516,55 @@ def test_damaged_pickles(m: ModuleType, state: Any) -> None:
             cls().__setstate__(state)
     with pytest.raises(ValueError, match="the state is another object"):
         m.Array1b().__setstate__((None, (b"\x02",), None))
+
+
+def test_pickles_keep_states() -> None:
+    """Literals stay literals, of any size, and what is in memory stays there."""
+    for value in (llvm.Float(2), dr.full(llvm.UInt, 7, 10**6), dr.zeros(llvm.Bool, 5)):
+        data = pickle.dumps(value, 5)
+        assert len(data) < 200
+        other = pickle.loads(data)
+        assert other.state == dr.VarState.Literal
+        assert len(other) == len(value) and dr.all(other == value)
+    for value in (dr.opaque(llvm.Float, 2), dr.opaque(llvm.Int8, 3, 5000)):
+        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+            other = pickle.loads(pickle.dumps(value, protocol))
+            assert other.state == dr.VarState.Evaluated
+            assert dr.all(other == value)
+
+
+def address(memory: Any) -> int:
+    return int(np.asarray(memory).ctypes.data)
+
+
+def test_pickles_without_copies() -> None:
+    """Protocol 5 with buffers out of band: entries are never copied."""
+    value = llvm.ArrayXf(dr.arange(llvm.Float, 5000), dr.arange(llvm.Float, 5000) + 1)
+    dr.eval(value)
+    own = address(value[1].numpy())
+    buffers: list[Any] = []
+    data = pickle.dumps([value, llvm.Float(1, 2)], 5, buffer_callback=buffers.append)
+    assert len(data) < 400
+    assert len(buffers) == 2
+    raw = [buffer.raw() for buffer in buffers]
+    assert all(view.readonly and view.nbytes == 20000 for view in raw)
+    assert address(raw[1]) == own
+    sent = [bytearray(view) for view in raw]
+    other, small = pickle.loads(data, buffers=sent)
+    assert list(small) == [1, 2]
+    np.frombuffer(sent[1], np.float32)[7] = 100  # what arrives is this memory
+    assert other[1][7] == 100
+    assert dr.count(other[1] != value[1])[0] == 1
+    other[0] += 1  # it is not written to the buffer
+    assert np.frombuffer(sent[0], np.float32)[1] == 1
+    assert other[0][1] == 2
+    del other
+    gc.collect()
+    dr.eval(llvm.Float(1) + 1)  # memory that nobody uses any more is given back
+    sent[0].extend(b"x")
+    apart = memoryview(bytearray(20001))[1:]  # entries cannot be there
+    moved, _ = pickle.loads(data, buffers=[apart, apart])
+    assert dr.all(moved == 0, axis=None)
 
 
 def test_flip_axes() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -813,3 +814,21 @@ def test_printing_of_a_loss_does_not_wait() -> None:
         opt.step()
     dr.sync_thread()
     assert file.getvalue() == "[16]\n[0]\n"
+
+
+@pytest.mark.parametrize("cls", [do.SGD, do.RMSProp, do.Adam, do.AdamW])
+def test_pickles_go_on(cls: Any) -> None:
+    """An optimiser that was pickled takes the same steps."""
+
+    def step(optimizer: Any) -> list[float]:
+        x, y = optimizer["x"], optimizer["y"]
+        dr.backward(dr.sum((x - 3) ** 2) + dr.sum(y.array * y.array))
+        optimizer.step()
+        return [*optimizer["x"], *optimizer["y"].array]
+
+    first = cls(lr=0.1, params={"x": Float(1, 2), "y": TensorXf([[1, 5]])})
+    step(first)
+    others = [pickle.loads(pickle.dumps(first, protocol)) for protocol in (2, 5)]
+    for _ in range(3):
+        expected = step(first)
+        assert [step(other) for other in others] == [expected] * 2

@@ -46,7 +46,8 @@ extern PyMethodDef error_functions[];        /* _type_names */
 extern PyMethodDef type_functions[];         /* _publish */
 
 extern PyMethodDef exchange_methods[]; /* numpy, __dlpack__, ... */
-extern PyMethodDef index_methods[];    /* item, __reduce__, ... */
+extern PyMethodDef index_methods[];    /* item, __array_namespace__, ... */
+extern PyMethodDef copy_methods[];     /* __copy__, __reduce__, ... */
 
 extern PyGetSetDef index_getset[]; /* x y z w, shape, ndim, array, T, mT, index, ... */
 

@@ -27,6 +27,9 @@ int tensor_set(Array *tensor, PyObject *key, PyObject *value);
 /** A new tensor with the last two of its (at least two) axes exchanged. */
 Array *tensor_transpose(Array *tensor);
 
+/** Make what copies.c needs. */
+bool copies_bind(State *state);
+
 /** a[mask] = value. -1: exception. */
 int index_set_masked(Array *a, PyObject *mask, PyObject *value);
 

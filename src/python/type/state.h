@@ -51,6 +51,7 @@ struct State {
     /* Methods of ArrayBase from all files; the class points to them. */
     PyMethodDef methods[METHOD_LIMIT];
     PyTypeObject *iterator;         /* of arrays */
+    PyTypeObject *entries;          /* memory of arrays that are pickled */
     PyTypeObject *local;            /* local arrays of drjit._flow.regions */
     PyTypeObject *foreign_operand;  /* foreign arrays in operations: operand.h */
     PyTypeObject *operation;        /* custom operations in the graph: custom.h */
