@@ -38,6 +38,24 @@ SETS = {
     "jit_set_flags": ("JitFlag", "flags"),
     "ad_traverse": ("ADFlag", "flags"),
 }
+# Functions that return 0 only with an error, which replaces the one recorded before:
+# what programs call most while they trace. The others clear the record first.
+SURE = (
+    "jit_var_op",
+    "jit_var_op_number",
+    "jit_var_literal",
+    "jit_var_cast",
+    "jit_var_gather",
+    "ad_var_op",
+    "ad_var_cast",
+    "ad_var_gather",
+)
+# Arguments that C++ programs may leave out.
+DEFAULTS = {
+    "jit_shutdown": {"light": "0"},
+    "jit_var_literal": {"size": "1", "eval": "0"},
+    "jit_var_mem_map": {"free": "0"},
+}
 PLAIN = ("jit_error", "jit_error_message", "jit_error_clear")
 COLUMNS = 88
 
@@ -48,9 +66,9 @@ HEAD = """\
  * Written by tools/make_checked.py: change {source}, which includes this, instead.
  * Every function has the name, parameters and result of the one in C, but throws a
  * drjit::Error (cxx.h) where that one records an error. It clears the thread's error
- * record first. Programs that define JIT_ERRORS_AS_VALUES before they include a header
- * get the functions of C by their plain names. drjit::c and drjit::checked always have
- * both.
+ * record first, unless its result says whether there is one. Programs that define
+ * JIT_ERRORS_AS_VALUES before they include a header get the functions of C by their
+ * plain names. drjit::c and drjit::checked always have both.
  */
 #include <drjit-core/cxx.h>
 
@@ -126,10 +144,17 @@ def wrapper(declaration: str) -> str:
     if plain or name in PLAIN or "..." in inside:
         return f"using c::{name};\n"
     parameters = [] if inside == "void" else split(inside)
+    defaults = DEFAULTS.get(name, {})
+    given = [
+        f"{parameter} = {defaults[argument(parameter)]}"
+        if argument(parameter) in defaults
+        else parameter
+        for parameter in parameters
+    ]
     head = f"inline {result}{'' if result.endswith('*') else ' '}{name}("
     head = "\n".join(
         textwrap.wrap(
-            head + ", ".join(parameters) + ")",
+            head + ", ".join(given) + ")",
             COLUMNS,
             subsequent_indent=" " * min(len(head), 30),
             break_long_words=False,
@@ -137,15 +162,16 @@ def wrapper(declaration: str) -> str:
     )
     call = f"c::{name}({', '.join(map(argument, parameters))})"
     if result == "void":
-        lines = ["detail::begin();", f"{call};", "detail::end();"]
+        lines = ["detail::begin();", f"{call};", "detail::raise_if_any();"]
         return f"{head}\n{{\n    " + "\n    ".join(lines) + "\n}\n"
+    check = "sure" if name in SURE else "end"
     end = textwrap.wrap(
-        f"return detail::end({call});",
+        f"return detail::{check}({call});",
         COLUMNS - 4,
         subsequent_indent=" " * 8,
         break_long_words=False,
     )
-    body = "\n    ".join(["detail::begin();", *end])
+    body = "\n    ".join(end if name in SURE else ["detail::begin();", *end])
     return f"{head}\n{{\n    {body}\n}}\n{overload(declaration)}"
 
 

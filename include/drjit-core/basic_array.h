@@ -275,6 +275,8 @@ template <typename Family_, JitBackend Backend_, typename T> struct BasicArray {
         return Index::steal(typename Index::Ref(jit_var_opaque_width(index())));
     }
 
+    Index opaque_width_() const { return opaque_width(); }
+
     /** Name the array in listings and messages; nullptr takes the name away. */
     void set_label(const char *label) {
         replace(jit_var_set_label(index(), label));
@@ -282,8 +284,6 @@ template <typename Family_, JitBackend Backend_, typename T> struct BasicArray {
 
     /** The name with its prefixes, nullptr if there is none. */
     const char *label() const { return jit_var_label(index()); }
-
-    /* The functions as members, for programs that call them so. */
 
     /** This array where it has one entry, broadcast to 'size'. */
     void resize(size_t size) { *this = steal(Family::resize(m_index, size)); }
@@ -304,7 +304,9 @@ private:
         return ptr;
     }
 
-    /* Mutable because data() may move a literal to memory, under another index. */
+protected:
+    /** What the handle holds. Mutable because data() may move a literal to memory,
+     *  under another index. */
     mutable Ref m_index = 0;
 };
 

@@ -22,6 +22,12 @@ JIT_EXPORT const char *jit_error_message(void);
 JIT_EXPORT void jit_error_clear(void);
 JIT_C_END
 
+#if defined(__GNUC__)
+#  define JIT_COLD __attribute__((cold, noinline))
+#else
+#  define JIT_COLD
+#endif
+
 namespace drjit {
 
 /** A failed call: what() is the message, code() the JitError of jit.h. */
@@ -39,10 +45,16 @@ private:
 
 namespace detail {
 
-/* Turn the calling thread's error record into an exception. */
-[[noreturn]] inline void raise()
+/* Turn the calling thread's error record into an exception. Out of line, so that a call
+ * in a program is a call, a comparison and a branch that is not taken. */
+[[noreturn]] JIT_COLD inline void raise()
 {
     throw Error(static_cast<JitError>(c::jit_error()), c::jit_error_message());
+}
+JIT_COLD inline void raise_if_any()
+{
+    if (c::jit_error() != JIT_OK)
+        raise();
 }
 
 /* Between the two, the error record is that of one call. */
@@ -50,36 +62,40 @@ inline void begin()
 {
     c::jit_error_clear();
 }
-inline void end()
-{
-    if (c::jit_error() != JIT_OK)
-        raise();
-}
 
 /* Results that functions of C return with errors are 0, NULL, false, and -1 of the
  * type; all but the last can also be results without an error. */
 template <typename R> R end(R result)
 {
     if (result == R(0) || result == R(-1))
-        end();
+        raise_if_any();
     return result;
 }
 template <typename R> R *end(R *result)
 {
     if (!result)
-        end();
+        raise_if_any();
     return result;
 }
 inline bool end(bool result)
 {
     if (!result)
-        end();
+        raise_if_any();
     return result;
 }
 inline double end(double result)
 {
     if (!(result > 0))
-        end();
+        raise_if_any();
+    return result;
+}
+
+/* The result of a function that returns 0 only with an error, which it has recorded:
+ * then the record is that of this call in any case. */
+template <typename R> R sure(R result)
+{
+    if (!result)
+        raise();
     return result;
 }
 

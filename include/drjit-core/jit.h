@@ -444,6 +444,9 @@ JIT_EXPORT uint32_t jit_var_atan2(uint32_t y, uint32_t x);
 JIT_EXPORT uint32_t jit_var_power(uint32_t a, uint32_t b);
 /** sqrt(a * a + b * b), also where a square is out of range. */
 JIT_EXPORT uint32_t jit_var_hypot(uint32_t a, uint32_t b);
+/** 0 where a < b, 1 elsewhere (also if one is a NaN), in the type of the operands:
+ *  numbers of one type. Errors are those of jit_var_lt(). */
+JIT_EXPORT uint32_t jit_var_step(uint32_t a, uint32_t b);
 /** Both functions of one argument; a kernel that has both computes what they share
  *  once. Two new references, or two zeros after an error. */
 JIT_EXPORT void jit_var_sincos(uint32_t a, uint32_t *sine, uint32_t *cosine);

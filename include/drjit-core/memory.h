@@ -17,17 +17,97 @@
 
 namespace drjit {
 
+/* --------------------------------------------------------------- traversal */
+
+namespace detail {
+
+/* A class of the program whose member fields() returns a tuple of references. */
+template <typename A, typename = void> struct has_fields : std::false_type { };
+template <typename A>
+struct has_fields<A, std::void_t<decltype(std::declval<A &>().fields())>>
+    : std::true_type { };
+template <typename A> struct is_tuple : std::false_type { };
+template <typename... As> struct is_tuple<std::tuple<As...>> : std::true_type { };
+template <typename A, typename B> struct is_tuple<std::pair<A, B>> : std::true_type { };
+template <typename A, size_t N> struct is_tuple<std::array<A, N>> : std::true_type { };
+
+/* Call a function for every leaf of a value: an array, nested or not, a matrix, a
+ * complex number, ..., a class with fields(), a tuple, pair, std::array or std::vector.
+ * Others have none. */
+template <typename A, typename Function> void visit(A &value, Function function) {
+    using V = std::remove_const_t<A>;
+    if constexpr (is_leaf<V>)
+        function(value);
+    else if constexpr (is_nested<V>) {
+        for (size_t i = 0; i < V::Size; ++i)
+            visit(value.entry(i), function);
+    } else if constexpr (is_tuple<V>::value)
+        std::apply([&](auto &...parts) { (visit(parts, function), ...); }, value);
+    else if constexpr (has_fields<V>::value)
+        std::apply([&](auto &...parts) { (visit(parts, function), ...); },
+                   const_cast<V &>(value).fields());
+}
+template <typename A, typename Function>
+void visit(std::vector<A> &values, Function function) {
+    for (A &value : values)
+        visit(value, function);
+}
+template <typename A, typename Function>
+void visit(const std::vector<A> &values, Function function) {
+    for (const A &value : values)
+        visit(value, function);
+}
+
+/* Two values of one type at the same time. */
+template <typename A, typename Function>
+void visit_both(A &first, const A &second, Function function) {
+    std::vector<const void *> leaves;
+    visit(second, [&](const auto &leaf) { leaves.push_back(&leaf); });
+    size_t i = 0;
+    visit(first, [&](auto &leaf) {
+        using L = std::remove_reference_t<decltype(leaf)>;
+        function(leaf, *static_cast<const L *>(leaves[i++]));
+    });
+}
+
+/* Members of two objects of one class that are, or have, arrays. */
+template <typename A, typename Function>
+void visit_fields(A &first, const A &second, Function function) {
+    const auto pair = [&](auto &x, const auto &y) {
+        using V = std::remove_reference_t<decltype(x)>;
+        if constexpr (is_array<V> || has_fields<V>::value)
+            function(x, y);
+    };
+    auto others = const_cast<A &>(second).fields();
+    std::apply([&](auto &...xs) {
+        std::apply([&](auto &...ys) { (pair(xs, ys), ...); }, others);
+    }, first.fields());
+}
+
+/* A class that is not an array. */
+template <typename A> inline constexpr bool is_class = has_fields<A>::value;
+template <typename A> using if_class = std::enable_if_t<is_class<A>, int>;
+
+} /* namespace detail */
+
 /* ---------------------------------------------------------------- creation */
 
 namespace detail {
 
-/* An array whose leaves are made by make(a type of leaf); numbers by make(number). */
+/* An array, or a class that has some, whose leaves are made by make(a type of leaf);
+ * numbers by make(number), members that are not arrays by their constructors. */
 template <typename A> struct type_t { using type = A; };
 template <typename A, typename Make> A build(Make make) {
     if constexpr (is_nested<A>) {
         A result;
         for (size_t i = 0; i < A::Size; ++i)
             result.entry(i) = build<value_t<A>>(make);
+        return result;
+    } else if constexpr (is_class<A>) {
+        A result{};
+        visit(result, [&](auto &leaf) {
+            leaf = make(type_t<std::remove_reference_t<decltype(leaf)>>());
+        });
         return result;
     } else
         return make(type_t<A>());
@@ -54,9 +134,16 @@ template <typename A> A full(detail::same<scalar_t<A>> value, size_t size = 1) {
     });
 }
 
-/** 'size' zeros (or unset entries), ones (or set entries). */
+/** 'size' zeros (or unset entries), also in all arrays of a class; ones (or set
+ *  entries). */
 template <typename A> A zeros(size_t size = 1) {
-    return full<A>(scalar_t<A>(0), size);
+    return detail::build<A>([=](auto type) {
+        using L = typename decltype(type)::type;
+        if constexpr (detail::is_leaf<L>)
+            return L::literal(value_t<L>(0), size);
+        else
+            return L(0);
+    });
 }
 template <typename A> A ones(size_t size = 1) {
     return full<A>(scalar_t<A>(1), size);
@@ -235,7 +322,8 @@ void scatter_reduce(ReduceOp op, L &target, const Array<T, N> &value, const I &i
 
 /** target[index] = value where 'mask' is set. Other handles of the target's variable
  *  keep the old content. */
-template <typename A, typename V, typename I, detail::if_leaf<I> = 0>
+template <typename A, typename V, typename I, detail::if_leaf<I> = 0,
+          std::enable_if_t<!detail::is_class<A>, int> = 0>
 void scatter(A &target, const V &value, const I &index,
              const detail::same<lane_mask_t<A>> &mask = true,
              ReduceMode mode = ReduceMode::Auto) {
@@ -285,60 +373,7 @@ std::pair<A, mask_t<A>> scatter_cas(A &target, const detail::same<A> &compare,
     return { A::steal(out[0]), mask_t<A>::steal(out[1]) };
 }
 
-/* --------------------------------------------------------------- traversal */
-
-namespace detail {
-
-/* A class of the program whose member fields() returns a tuple of references. */
-template <typename A, typename = void> struct has_fields : std::false_type { };
-template <typename A>
-struct has_fields<A, std::void_t<decltype(std::declval<A &>().fields())>>
-    : std::true_type { };
-template <typename A> struct is_tuple : std::false_type { };
-template <typename... As> struct is_tuple<std::tuple<As...>> : std::true_type { };
-template <typename A, typename B> struct is_tuple<std::pair<A, B>> : std::true_type { };
-template <typename A, size_t N> struct is_tuple<std::array<A, N>> : std::true_type { };
-
-/* Call a function for every leaf of a value: an array, nested or not, a matrix, a
- * complex number, ..., a class with fields(), a tuple, pair, std::array or std::vector.
- * Others have none. */
-template <typename A, typename Function> void visit(A &value, Function function) {
-    using V = std::remove_const_t<A>;
-    if constexpr (is_leaf<V>)
-        function(value);
-    else if constexpr (is_nested<V>) {
-        for (size_t i = 0; i < V::Size; ++i)
-            visit(value.entry(i), function);
-    } else if constexpr (is_tuple<V>::value)
-        std::apply([&](auto &...parts) { (visit(parts, function), ...); }, value);
-    else if constexpr (has_fields<V>::value)
-        std::apply([&](auto &...parts) { (visit(parts, function), ...); },
-                   const_cast<V &>(value).fields());
-}
-template <typename A, typename Function>
-void visit(std::vector<A> &values, Function function) {
-    for (A &value : values)
-        visit(value, function);
-}
-template <typename A, typename Function>
-void visit(const std::vector<A> &values, Function function) {
-    for (const A &value : values)
-        visit(value, function);
-}
-
-/* Two values of one type at the same time. */
-template <typename A, typename Function>
-void visit_both(A &first, const A &second, Function function) {
-    std::vector<const void *> leaves;
-    visit(second, [&](const auto &leaf) { leaves.push_back(&leaf); });
-    size_t i = 0;
-    visit(first, [&](auto &leaf) {
-        using L = std::remove_reference_t<decltype(leaf)>;
-        function(leaf, *static_cast<const L *>(leaves[i++]));
-    });
-}
-
-} /* namespace detail */
+/* ----------------------------------------------------------------- classes */
 
 /** In a class: which of its members are arrays, or have arrays; then loops,
  *  conditionals, calls, eval() and functions of derivatives take objects of it. */
@@ -352,12 +387,48 @@ template <typename A> size_t width(const A &value) {
     return result;
 }
 
+/** m ? a : b for all arrays of two objects of a class; other members are those of the
+ *  first. */
+template <typename M, typename A, detail::if_class<A> = 0>
+A select(const M &m, const A &a, const detail::same<A> &b) {
+    if constexpr (std::is_same_v<M, bool>) {
+        return m ? a : b;
+    } else {
+        A result(a);
+        detail::visit_fields(result, b, [&](auto &x, const auto &y) {
+            x = select(m, x, y);
+        });
+        return result;
+    }
+}
+
+/** Gather from, and scatter to, all arrays of a class. */
+template <typename A, typename I, detail::if_class<A> = 0, detail::if_leaf<I> = 0>
+A gather(const A &source, const I &index, const detail::same<mask_t<I>> &mask = true,
+         ReduceMode mode = ReduceMode::Auto) {
+    A result(source);
+    detail::visit(result, [&](auto &leaf) {
+        leaf = gather<std::remove_reference_t<decltype(leaf)>>(leaf, index, mask, mode);
+    });
+    return result;
+}
+template <typename A, typename I, detail::if_class<A> = 0, detail::if_leaf<I> = 0>
+void scatter(A &target, const detail::same<A> &value, const I &index,
+             const detail::same<mask_t<I>> &mask = true,
+             ReduceMode mode = ReduceMode::Auto) {
+    detail::visit_both(target, value, [&](auto &leaf, const auto &part) {
+        scatter(leaf, part, index, mask, mode);
+    });
+}
+
 /* -------------------------------------------------------------- evaluation */
 
 /** Let the thread's next evaluation compute the values; was there something to do? */
 template <typename... As> bool schedule(const As &...values) {
     bool scheduled = false;
-    const auto one = [&](auto &leaf) { scheduled |= leaf.valid() && leaf.schedule(); };
+    [[maybe_unused]] const auto one = [&](auto &leaf) {
+        scheduled |= leaf.valid() && leaf.schedule();
+    };
     (detail::visit(values, one), ...);
     return scheduled;
 }

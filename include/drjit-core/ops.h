@@ -11,6 +11,7 @@
 
 #include <drjit-core/basic_array.h>
 
+#include <cstring>
 #include <limits>
 
 namespace drjit {
@@ -76,17 +77,44 @@ template <typename R, JitOp op, typename... As> R apply(const As &...operands) {
     }
 }
 
-/* The operation on operands that are converted to P first, which is also the result,
- * or the mask of which is. */
-template <JitOp op, Takes what, typename P, typename... As>
-P compute(const As &...operands) {
+/* Is one operand an array P, and the other one a number? Then there is one step for the
+ * operation and for the literal that the number stands for. */
+template <typename P, typename A, typename B>
+inline constexpr bool has_number =
+    is_leaf<P> && !traits<P>::tracked &&
+    ((std::is_same_v<P, A> && is_scalar<B>) || (is_scalar<A> && std::is_same_v<P, B>));
+
+template <typename P, JitOp op, typename R, typename A, typename B>
+R apply_number(const A &a, const B &b) {
+    constexpr bool first = is_scalar<A>;
+    uint64_t bits = 0;
+    if constexpr (first) {
+        const scalar_t<P> number = static_cast<scalar_t<P>>(a);
+        std::memcpy(&bits, &number, sizeof(number));
+        return R::steal(jit_var_op_number(op, b.index(), bits, true));
+    } else {
+        const scalar_t<P> number = static_cast<scalar_t<P>>(b);
+        std::memcpy(&bits, &number, sizeof(number));
+        return R::steal(jit_var_op_number(op, a.index(), bits, false));
+    }
+}
+
+/* The operation on operands that are converted to P first; the result is a P, or for
+ * comparisons the mask of one. */
+template <JitOp op, Takes what, typename P, typename R = P, typename... As>
+R compute(const As &...operands) {
     check_operand<what, scalar_t<P>>();
-    return apply<P, op>(as<P>(operands)...);
+    if constexpr (sizeof...(As) == 2) {
+        if constexpr (has_number<P, As...>)
+            return apply_number<P, op, R>(operands...);
+        else
+            return apply<R, op>(as<P>(operands)...);
+    } else
+        return apply<R, op>(as<P>(operands)...);
 }
 template <JitOp op, Takes what, typename P, typename... As>
 mask_t<P> compare(const As &...operands) {
-    check_operand<what, scalar_t<P>>();
-    return apply<mask_t<P>, op>(as<P>(operands)...);
+    return compute<op, what, P, mask_t<P>>(operands...);
 }
 
 /* Only arrays and numbers; so that a name can be called with numbers, too. */
@@ -239,7 +267,8 @@ P fnmadd(const A &a, const B &b, const C &c) {
 /** m ? a : b, entry by entry; both sides are computed. Numbers on both sides are an
  *  array of the mask's shape. */
 template <typename M, typename A, typename B,
-          std::enable_if_t<is_mask_v<M> && detail::is_array<M>, int> = 0>
+          std::enable_if_t<is_mask_v<M> && detail::is_array<M> &&
+                           detail::is_operand<A> && detail::is_operand<B>, int> = 0>
 auto select(const M &m, const A &a, const B &b) {
     using S = scalar_t<expr_t<A, B>>;
     using R = expr_t<expr_t<A, B>, replace_scalar_t<M, S>>;

@@ -135,6 +135,18 @@ template <typename A> using int64_array_t = replace_scalar_t<A, int64_t>;
 template <typename A> using uint64_array_t = replace_scalar_t<A, uint64_t>;
 template <typename A> using float32_array_t = replace_scalar_t<A, float>;
 template <typename A> using float64_array_t = replace_scalar_t<A, double>;
+/** Where its data is (None for numbers), and how many components it has. */
+template <typename A> inline constexpr JitBackend backend_v = JitBackend::None;
+template <typename F, JitBackend B, typename T>
+inline constexpr JitBackend backend_v<BasicArray<F, B, T>> = B;
+template <typename T, size_t N>
+inline constexpr JitBackend backend_v<Array<T, N>> = backend_v<T>;
+template <typename A>
+inline constexpr bool is_llvm_v = backend_v<A> == JitBackend::LLVM;
+template <typename A>
+inline constexpr bool is_cuda_v = backend_v<A> == JitBackend::CUDA;
+template <typename A> inline constexpr size_t size_v = 1;
+template <typename T, size_t N> inline constexpr size_t size_v<Array<T, N>> = N;
 /** What kind of entries an array, or a number, has. */
 template <typename A>
 inline constexpr bool is_floating_point_v = detail::is_float<scalar_t<A>>;

@@ -106,7 +106,9 @@ JIT_ENUM(VarType, JIT_VAR_TYPE_LIST)
     X(E, Lgamma, 58) X(E, Atan2, 59) X(E, Power, 60) X(E, Hypot, 61)                \
     X(E, Digamma, 62)                                                               \
     /* the same operations by other names */                                        \
-    X(E, FMin, 22) X(E, FMax, 23) X(E, Count, 63)
+    X(E, FMin, 22) X(E, FMax, 23) X(E, Count, 63)                                   \
+    /* two operands, composed of the others */                                      \
+    X(E, Step, 64)
 JIT_ENUM(JitOp, JIT_OP_LIST)
 
 /** Read-modify-write operations of scatters and reductions. */
@@ -129,6 +131,13 @@ JIT_ENUM(ReduceOp, JIT_REDUCE_OP_LIST)
     X(E, Count, 6)                                                    \
     X(E, Parts, 7) /**< see above */
 JIT_ENUM(ReduceMode, JIT_REDUCE_MODE_LIST)
+
+/** How the entries of a matrix lie in memory: row by row, or in the order that is best
+ *  to infer or to train on a device. Functions of this interface take no layout: all
+ *  matrices are row-major. */
+#define JIT_MATRIX_LAYOUT_LIST(X, E) \
+    X(E, RowMajor, 0) X(E, InferencingOptimal, 1) X(E, TrainingOptimal, 2)
+JIT_ENUM(MatrixLayout, JIT_MATRIX_LAYOUT_LIST)
 
 /** What a variable currently is. */
 #define JIT_VAR_STATE_LIST(X, E)                                              \

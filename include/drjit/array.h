@@ -15,6 +15,7 @@
 #define DRJIT_ARRAY_H
 
 #include <drjit-core/array.h>
+#include <drjit/math.h>
 
 #include <sstream>
 

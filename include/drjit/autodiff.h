@@ -23,6 +23,9 @@
 
 namespace drjit {
 
+using ::ADFlag;
+using ::ADMode;
+
 namespace family {
 
 /* The functions of ad.h, by the names that BasicArray uses. */

@@ -58,36 +58,9 @@ template <typename T> struct Complex {
     friend auto operator==(const Complex &a, const Complex &b) {
         return mask_t<T>(a.m_re == b.m_re) && mask_t<T>(a.m_im == b.m_im);
     }
-
-    friend Complex conj(const Complex &a) { return { a.m_re, -a.m_im }; }
-    friend T real(const Complex &a) { return a.m_re; }
-    friend T imag(const Complex &a) { return a.m_im; }
-    friend T squared_norm(const Complex &a) {
-        return a.m_re * a.m_re + a.m_im * a.m_im;
+    friend auto operator!=(const Complex &a, const Complex &b) {
+        return mask_t<T>(a.m_re != b.m_re) || mask_t<T>(a.m_im != b.m_im);
     }
-    friend Complex rcp(const Complex &a) {
-        const T scale = scalar_t<T>(1) / squared_norm(a);
-        return { a.m_re * scale, -a.m_im * scale };
-    }
-    /** Magnitude and angle. */
-    friend T abs(const Complex &a) { return hypot(a.m_re, a.m_im); }
-    friend T norm(const Complex &a) { return abs(a); }
-    friend T arg(const Complex &a) { return atan2(a.m_im, a.m_re); }
-
-    /** Functions with their usual branch cuts, along the negative real axis. */
-    friend Complex exp(const Complex &a) {
-        const T size = drjit::exp(a.m_re);
-        return { size * cos(a.m_im), size * sin(a.m_im) };
-    }
-    friend Complex log(const Complex &a) { return { drjit::log(abs(a)), arg(a) }; }
-    friend Complex sqrt(const Complex &a) {
-        const scalar_t<T> half_of(.5f), zero(0);
-        const T size = abs(a);
-        const T re = drjit::sqrt(maximum(T((size + a.m_re) * half_of), T(zero)));
-        const T im = drjit::sqrt(maximum(T((size - a.m_re) * half_of), T(zero)));
-        return { re, copysign(im, a.m_im) };
-    }
-    friend Complex pow(const Complex &a, const Complex &b) { return exp(b * log(a)); }
 
     auto fields() { return std::tie(m_re, m_im); }
 
@@ -99,10 +72,42 @@ private:
     T m_re{}, m_im{};
 };
 
-/** m ? a : b for both parts. */
-template <typename M, typename T>
-Complex<T> select(const M &m, const Complex<T> &a, const Complex<T> &b) {
-    return { select(m, a.real(), b.real()), select(m, a.imag(), b.imag()) };
+template <typename T> Complex<T> conj(const Complex<T> &a) {
+    return { a.real(), -a.imag() };
+}
+template <typename T> T real(const Complex<T> &a) { return a.real(); }
+template <typename T> T imag(const Complex<T> &a) { return a.imag(); }
+template <typename T> T squared_norm(const Complex<T> &a) {
+    return a.real() * a.real() + a.imag() * a.imag();
+}
+template <typename T> Complex<T> rcp(const Complex<T> &a) {
+    const T scale = scalar_t<T>(1) / squared_norm(a);
+    return { a.real() * scale, -a.imag() * scale };
+}
+
+/** Magnitude, by two names, and angle. */
+template <typename T> T abs(const Complex<T> &a) { return hypot(a.real(), a.imag()); }
+template <typename T> T norm(const Complex<T> &a) { return abs(a); }
+template <typename T> T arg(const Complex<T> &a) { return atan2(a.imag(), a.real()); }
+
+/** Functions with their usual branch cuts, along the negative real axis. */
+template <typename T> Complex<T> exp(const Complex<T> &a) {
+    const T size = exp(a.real());
+    return { size * cos(a.imag()), size * sin(a.imag()) };
+}
+template <typename T> Complex<T> log(const Complex<T> &a) {
+    return { log(abs(a)), arg(a) };
+}
+template <typename T> Complex<T> sqrt(const Complex<T> &a) {
+    const scalar_t<T> half_of(.5f), zero(0);
+    const T size = abs(a);
+    const T re = sqrt(maximum(T((size + a.real()) * half_of), T(zero)));
+    const T im = sqrt(maximum(T((size - a.real()) * half_of), T(zero)));
+    return { re, copysign(im, a.imag()) };
+}
+template <typename T>
+Complex<T> pow(const Complex<T> &a, const detail::same<Complex<T>> &b) {
+    return exp(b * log(a));
 }
 
 } /* namespace drjit */

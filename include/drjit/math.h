@@ -1,13 +1,14 @@
 /*
  * drjit/math.h -- mathematical functions and constants (C++17, header only)
  *
+ * A part of drjit/array.h.
  * The functions are those of drjit-core/ops.h, whose table names them, for arrays of
  * the JIT, nested arrays and numbers; constants are of the type of an array's entries.
  */
 #ifndef DRJIT_MATH_H
 #define DRJIT_MATH_H
 
-#include <drjit/array.h>
+#include <drjit-core/array.h>
 
 namespace drjit {
 

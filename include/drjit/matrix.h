@@ -92,69 +92,9 @@ template <typename T, size_t N> struct Matrix {
     template <typename B> Matrix &operator-=(const B &b) { return *this = *this - b; }
     template <typename B> Matrix &operator*=(const B &b) { return *this = *this * b; }
 
-    friend Matrix transpose(const Matrix &a) {
-        return rows([&](size_t i) {
-            Row row;
-            for (size_t k = 0; k < N; ++k)
-                row.entry(k) = a(k, i);
-            return row;
-        });
-    }
-    /** Sum of the diagonal, and the diagonal. */
-    friend T trace(const Matrix &a) { return sum(diag(a)); }
-    friend Row diag(const Matrix &a) {
-        Row result;
-        for (size_t i = 0; i < N; ++i)
-            result.entry(i) = a(i, i);
-        return result;
-    }
-    /** Sum of the squares of all entries. */
-    friend T squared_norm(const Matrix &a) {
-        Row sums;
-        for (size_t i = 0; i < N; ++i)
-            sums.entry(i) = squared_norm(a[i]);
-        return sum(sums);
-    }
-
-    /** The inverse, and the determinant, by elimination with the larger of the entries
-     *  of a column as pivot in each lane. A singular matrix gives infinities and NaN,
-     *  and the determinant 0. */
-    friend Matrix inverse(const Matrix &a) {
-        Matrix left(a), right(scalar_t<T>(1));
-        eliminate(left, right);
-        return right;
-    }
-    friend T det(const Matrix &a) {
-        Matrix left(a), right(scalar_t<T>(1));
-        return eliminate(left, right);
-    }
-    friend Matrix inverse_transpose(const Matrix &a) { return transpose(inverse(a)); }
-
-    auto fields() { return std::tie(m_rows); }
-
-    friend std::ostream &operator<<(std::ostream &stream, const Matrix &a) {
-        return stream << a.m_rows;
-    }
-
-private:
-    template <typename Function> static Matrix rows(Function row) {
-        Matrix result;
-        for (size_t i = 0; i < N; ++i)
-            result.m_rows.entry(i) = row(i);
-        return result;
-    }
-
-    /* The rows of b, multiplied by factors and added up. */
-    static Row combine(const Row &factors, const Matrix &b) {
-        Row result = b[0] * factors.entry(0);
-        for (size_t k = 1; k < N; ++k)
-            result = fma(b[k], Row(factors.entry(k)), result);
-        return result;
-    }
-
-    /* Make 'left' the identity by steps that do the same to 'right'; the determinant of
-     * 'left' as it was. A step swaps row i with each further one whose entry in column
-     * i is larger, where it is, so that lanes need not agree. */
+    /** Make 'left' the identity by steps that do the same to 'right'; the determinant
+     *  of 'left' as it was. A step swaps row i with each further one whose entry in
+     *  column i is larger, where it is, so that lanes need not agree. */
     static T eliminate(Matrix &left, Matrix &right) {
         T result(scalar_t<T>(1));
         for (size_t i = 0; i < N; ++i) {
@@ -178,6 +118,28 @@ private:
         return result;
     }
 
+    auto fields() { return std::tie(m_rows); }
+
+    friend std::ostream &operator<<(std::ostream &stream, const Matrix &a) {
+        return stream << a.m_rows;
+    }
+
+private:
+    template <typename Function> static Matrix rows(Function row) {
+        Matrix result;
+        for (size_t i = 0; i < N; ++i)
+            result.m_rows.entry(i) = row(i);
+        return result;
+    }
+
+    /* The rows of b, multiplied by factors and added up. */
+    static Row combine(const Row &factors, const Matrix &b) {
+        Row result = b[0] * factors.entry(0);
+        for (size_t k = 1; k < N; ++k)
+            result = fma(b[k], Row(factors.entry(k)), result);
+        return result;
+    }
+
     static void exchange(const mask_t<T> &where, Row &a, Row &b) {
         for (size_t k = 0; k < N; ++k) {
             const T first = a.entry(k);
@@ -189,18 +151,49 @@ private:
     Array<Row, N> m_rows;
 };
 
-/** The identity of a type: identity<Matrix<Float, 3>>(). */
-template <typename M> M identity() { return M(1); }
-
-/** m ? a : b for all entries. */
-template <typename M, typename T, size_t N>
-Matrix<T, N> select(const M &m, const Matrix<T, N> &a, const Matrix<T, N> &b) {
+template <typename T, size_t N> Matrix<T, N> transpose(const Matrix<T, N> &a) {
     Matrix<T, N> result;
     for (size_t i = 0; i < N; ++i)
         for (size_t k = 0; k < N; ++k)
-            result(i, k) = select(m, a(i, k), b(i, k));
+            result(i, k) = a(k, i);
     return result;
 }
+
+/** The diagonal, and its sum. */
+template <typename T, size_t N> Array<T, N> diag(const Matrix<T, N> &a) {
+    Array<T, N> result;
+    for (size_t i = 0; i < N; ++i)
+        result.entry(i) = a(i, i);
+    return result;
+}
+template <typename T, size_t N> T trace(const Matrix<T, N> &a) { return sum(diag(a)); }
+
+/** Sum of the squares of all entries. */
+template <typename T, size_t N> T squared_norm(const Matrix<T, N> &a) {
+    Array<T, N> sums;
+    for (size_t i = 0; i < N; ++i)
+        sums.entry(i) = squared_norm(a[i]);
+    return sum(sums);
+}
+
+/** The inverse, and the determinant, by elimination with the larger of the entries of a
+ *  column as pivot in each lane. A singular matrix gives infinities and NaN, and the
+ *  determinant 0. */
+template <typename T, size_t N> Matrix<T, N> inverse(const Matrix<T, N> &a) {
+    Matrix<T, N> left(a), right(scalar_t<T>(1));
+    Matrix<T, N>::eliminate(left, right);
+    return right;
+}
+template <typename T, size_t N> T det(const Matrix<T, N> &a) {
+    Matrix<T, N> left(a), right(scalar_t<T>(1));
+    return Matrix<T, N>::eliminate(left, right);
+}
+template <typename T, size_t N> Matrix<T, N> inverse_transpose(const Matrix<T, N> &a) {
+    return transpose(inverse(a));
+}
+
+/** The identity of a type: identity<Matrix<Float, 3>>(). */
+template <typename M> M identity() { return M(1); }
 
 } /* namespace drjit */
 

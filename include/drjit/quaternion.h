@@ -29,6 +29,8 @@ template <typename T> struct Quaternion {
     Quaternion(const Vector &imaginary, const T &real)
         : m_parts(imaginary.x(), imaginary.y(), imaginary.z(), real) { }
 
+    explicit Quaternion(const Array<T, 4> &parts) : m_parts(parts) { }
+
     T &x() { return m_parts.x(); }
     const T &x() const { return m_parts.x(); }
     T &y() { return m_parts.y(); }
@@ -40,16 +42,18 @@ template <typename T> struct Quaternion {
     T &operator[](size_t i) { return m_parts[i]; }
     const T &operator[](size_t i) const { return m_parts[i]; }
 
-    friend T real(const Quaternion &a) { return a.w(); }
-    friend Vector imag(const Quaternion &a) { return head<3>(a.m_parts); }
+    /** All four, x first. */
+    const Array<T, 4> &parts() const { return m_parts; }
 
     friend Quaternion operator+(const Quaternion &a, const Quaternion &b) {
-        return of(a.m_parts + b.m_parts);
+        return Quaternion(a.m_parts + b.m_parts);
     }
     friend Quaternion operator-(const Quaternion &a, const Quaternion &b) {
-        return of(a.m_parts - b.m_parts);
+        return Quaternion(a.m_parts - b.m_parts);
     }
-    friend Quaternion operator-(const Quaternion &a) { return of(-a.m_parts); }
+    friend Quaternion operator-(const Quaternion &a) {
+        return Quaternion(-a.m_parts);
+    }
     /** The product of Hamilton: a * b rotates by b first. */
     friend Quaternion operator*(const Quaternion &a, const Quaternion &b) {
         const Vector u = imag(a), v = imag(b);
@@ -61,23 +65,6 @@ template <typename T> struct Quaternion {
     }
     Quaternion &operator*=(const Quaternion &b) { return *this = *this * b; }
 
-    friend Quaternion conj(const Quaternion &a) { return { Vector(-imag(a)), a.w() }; }
-    friend T dot(const Quaternion &a, const Quaternion &b) {
-        return drjit::dot(a.m_parts, b.m_parts);
-    }
-    friend T squared_norm(const Quaternion &a) {
-        return drjit::squared_norm(a.m_parts);
-    }
-    friend T norm(const Quaternion &a) { return drjit::norm(a.m_parts); }
-    friend T abs(const Quaternion &a) { return norm(a); }
-    friend Quaternion normalize(const Quaternion &a) {
-        return of(drjit::normalize(a.m_parts));
-    }
-    friend Quaternion rcp(const Quaternion &a) {
-        const Quaternion c = conj(a);
-        return of(c.m_parts / squared_norm(a));
-    }
-
     auto fields() { return std::tie(m_parts); }
 
     friend std::ostream &operator<<(std::ostream &stream, const Quaternion &a) {
@@ -85,14 +72,35 @@ template <typename T> struct Quaternion {
     }
 
 private:
-    static Quaternion of(const Array<T, 4> &parts) {
-        Quaternion result;
-        result.m_parts = parts;
-        return result;
-    }
-
     Array<T, 4> m_parts;
 };
+
+/** The real part; the imaginary ones; the conjugate, whose imaginary parts have the
+ *  opposite sign; the inverse. */
+template <typename T> T real(const Quaternion<T> &a) { return a.w(); }
+template <typename T> Array<T, 3> imag(const Quaternion<T> &a) {
+    return head<3>(a.parts());
+}
+template <typename T> Quaternion<T> conj(const Quaternion<T> &a) {
+    return { Array<T, 3>(-imag(a)), a.w() };
+}
+template <typename T> Quaternion<T> rcp(const Quaternion<T> &a) {
+    return Quaternion<T>(conj(a).parts() / squared_norm(a));
+}
+
+/** Of the vector of four parts. */
+template <typename T>
+T dot(const Quaternion<T> &a, const detail::same<Quaternion<T>> &b) {
+    return dot(a.parts(), b.parts());
+}
+template <typename T> T squared_norm(const Quaternion<T> &a) {
+    return squared_norm(a.parts());
+}
+template <typename T> T norm(const Quaternion<T> &a) { return norm(a.parts()); }
+template <typename T> T abs(const Quaternion<T> &a) { return norm(a.parts()); }
+template <typename T> Quaternion<T> normalize(const Quaternion<T> &a) {
+    return Quaternion<T>(normalize(a.parts()));
+}
 
 /** The rotation by an angle in radians around an axis of length 1. */
 template <typename Q>

@@ -40,8 +40,8 @@ struct Recording {
     uint32_t handle;
     bool open = true;
 
-    Recording(JitBackend backend, uint32_t handle)
-        : backend(backend), handle(handle) { }
+    Recording(JitBackend where, uint32_t recording)
+        : backend(where), handle(recording) { }
     Recording(const Recording &) = delete;
     Recording &operator=(const Recording &) = delete;
     ~Recording() {

@@ -43,6 +43,8 @@ template <typename A> struct Tensor {
             jit_raise("drjit::Tensor(): the array has %zu entries, the shape %zu",
                       found, size);
     }
+    Tensor(const A &array, size_t ndim, const size_t *shape)
+        : Tensor(array, Shape(shape, shape + ndim)) { }
     explicit Tensor(const A &array) : m_array(array), m_shape{ array.size() } { }
     /** A copy of memory with a shape. */
     Tensor(const void *data, std::initializer_list<size_t> shape)
@@ -96,33 +98,14 @@ template <typename A> struct Tensor {
     DRJIT_BINARY_OPERATORS(DRJIT_TENSOR_OPERATOR)
     DRJIT_COMPARISONS(DRJIT_TENSOR_COMPARISON)
 
-    /** A function of flat arrays, such as drjit::sqrt<A>, for all entries. */
+    /** A function of flat arrays for all entries: a name such as drjit::sqrt<A>, or any
+     *  other one, whose result may be of another type. */
+    Tensor map(A (*function)(const A &)) const {
+        return Tensor(function(m_array), m_shape);
+    }
     template <typename Function> auto map(Function function) const {
         using R = std::decay_t<decltype(function(m_array))>;
         return Tensor<R>(function(m_array), m_shape);
-    }
-
-    /** The sum over one axis, which the result does not have; without an axis of all
-     *  entries. */
-    friend Tensor sum(const Tensor &a, size_t axis) {
-        const size_t extent = a.shape(axis);
-        Shape shape(a.m_shape);
-        shape.erase(shape.begin() + std::ptrdiff_t(axis));
-        size_t inner = 1;
-        for (size_t i = axis + 1; i < a.ndim(); ++i)
-            inner *= a.m_shape[i];
-        if (inner == 1)
-            return Tensor(drjit::block_sum(a.m_array, extent), shape);
-        /* Entries of a block are 'inner' apart: bring them together. */
-        const Index number = arange<Index>(a.size());
-        const uint32_t n(extent), step(inner);
-        const Index position = (number / (n * step)) * (n * step) +
-                               (number % n) * step + (number / n) % step;
-        return Tensor(drjit::block_sum(drjit::gather<A>(a.m_array, position), extent),
-                      shape);
-    }
-    friend Tensor sum(const Tensor &a) {
-        return Tensor(drjit::sum(a.m_array), Shape());
     }
 
     auto fields() { return std::tie(m_array); }
@@ -160,6 +143,40 @@ private:
     A m_array;
     Shape m_shape;
 };
+
+/* Functions of floats and of numbers, for all entries. */
+#define DRJIT_TENSOR_FUNCTION(name, op)                                                \
+    template <typename A> Tensor<A> name(const Tensor<A> &a) {                         \
+        return Tensor<A>(name(a.array()), a.shape());                                  \
+    }
+DRJIT_FLOAT_FUNCTIONS(DRJIT_TENSOR_FUNCTION)
+DRJIT_NUMBER_FUNCTIONS(DRJIT_TENSOR_FUNCTION)
+
+/** The sum over one axis, which the result does not have; without an axis of all
+ *  entries. An Error if there is no such axis. */
+template <typename A> Tensor<A> sum(const Tensor<A> &a, size_t axis) {
+    using Index = uint32_array_t<A>;
+    if (axis >= a.ndim())
+        jit_raise("drjit::sum(): the axis is %zu, expected less than %zu", axis,
+                  a.ndim());
+    const size_t extent = a.shape(axis);
+    std::vector<size_t> shape(a.shape());
+    shape.erase(shape.begin() + std::ptrdiff_t(axis));
+    size_t inner = 1;
+    for (size_t i = axis + 1; i < a.ndim(); ++i)
+        inner *= a.shape(i);
+    if (inner == 1)
+        return Tensor<A>(block_sum(a.array(), extent), shape);
+    /* Entries of a block are 'inner' apart: bring them together. */
+    const Index number = arange<Index>(a.size());
+    const uint32_t n(extent), step(inner);
+    const Index position = (number / (n * step)) * (n * step) + (number % n) * step +
+                           (number / n) % step;
+    return Tensor<A>(block_sum(gather<A>(a.array(), position), extent), shape);
+}
+template <typename A> Tensor<A> sum(const Tensor<A> &a) {
+    return Tensor<A>(sum(a.array()), std::vector<size_t>());
+}
 
 } /* namespace drjit */
 

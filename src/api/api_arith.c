@@ -126,20 +126,61 @@ void jit_var_sincosh(uint32_t a, uint32_t *sine, uint32_t *cosine)
     apply_pair(OP_SINH, OP_COSH, a, sine, cosine);
 }
 
-static uint32_t apply_enum(JitOp op, uint32_t arity, const VarId *args)
+/* a < b ? 0 : 1, in the type of the operands: no operation, but three of them. 'below'
+ * is the mask a < b (its reference is taken), or 0: an error. */
+static VarId step_of(ThreadState *ts, VarId below, VarId a)
+{
+    const VarId reached = below ? arith_unary(ts, OP_NOT, below) : 0;
+    VarId result = 0;
+    if (reached)
+        result = arith_cast(ts, reached, (VarType) var_get(a)->type, false);
+    if (below)
+        var_dec(below);
+    if (reached)
+        var_dec(reached);
+    return result;
+}
+
+uint32_t jit_var_step(uint32_t a, uint32_t b)
+{
+    ThreadState *ts = api_enter();
+    TRY(ts, 0);
+    const uint32_t result = step_of(ts, arith_binary(ts, OP_LT, a, b), a);
+    api_leave();
+    return result;
+}
+
+static uint32_t refuse_arity(Op op, uint32_t arity)
+{
+    return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
+                                "jit_var_new_op_%u(): operation %s takes %u operands",
+                                arity, op_info[op].name, op_info[op].arity);
+}
+
+/* What is not a row of ops.def. */
+static uint32_t apply_other(JitOp op, uint32_t arity, const VarId *args)
+{
+    if (op == JitOpStep && (!arity || arity == 2))
+        return jit_var_step(args[0], args[1]);
+    if (op == JitOpStep)
+        return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
+                                    "jit_var_new_op_%u(): operation step takes "
+                                    "2 operands",
+                                    arity);
+    return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
+                                "jit_var_op(): operation is %d, expected a JitOp",
+                                (int) op);
+}
+
+static inline uint32_t apply_enum(JitOp op, uint32_t arity, const VarId *args)
 {
     if ((unsigned) op >= JitOpCount)
-        return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
-                                    "jit_var_op(): operation is %d, "
-                                    "expected a JitOp",
-                                    (int) op);
-    Op mine = op_of(op);
-    if (arity && op_info[mine].arity != arity)
-        return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
-                                    "jit_var_new_op_%u(): operation %s "
-                                    "takes %u operands",
-                                    arity, op_info[mine].name, op_info[mine].arity);
-    switch (op_info[mine].arity) {
+        return apply_other(op, arity, args);
+    const Op mine = op_of(op);
+    const uint32_t takes = op_info[mine].arity;
+    if (arity && takes != arity)
+        return refuse_arity(mine, arity);
+    switch (takes) {
     case 1: return apply_1(mine, args[0]);
     case 2: return apply_2(mine, args[0], args[1]);
     default: return apply_3(mine, args[0], args[1], args[2]);
@@ -155,7 +196,9 @@ uint32_t jit_var_op(JitOp op, const uint32_t *operands)
 
 uint32_t jit_var_op_number(JitOp op, uint32_t a, uint64_t bits, int number_first)
 {
-    const Op mine = (unsigned) op < JitOpCount ? op_of(op) : OP_NONE;
+    const Op mine = op == JitOpStep                ? OP_LT
+                    : (unsigned) op < JitOpCount ? op_of(op)
+                                                 : OP_NONE;
     if (op_info[mine].arity != 2)
         return (uint32_t) error_set(JIT_ERROR_ARGUMENT,
                                     "jit_var_op_number(): operation is %d, expected "
@@ -164,6 +207,8 @@ uint32_t jit_var_op_number(JitOp op, uint32_t a, uint64_t bits, int number_first
     ThreadState *ts = api_enter();
     TRY(ts, 0);
     uint32_t result = arith_number(ts, mine, a, bits, number_first != 0);
+    if (op == JitOpStep)
+        result = step_of(ts, result, a);
     api_leave();
     return result;
 }

@@ -40,9 +40,35 @@ static bool check_operands(Op op, size_t n, const JitHostOperand *operands,
     return true;
 }
 
+/* As jit_var_step(), in blocks: each is compared before it is overwritten. */
+static bool step(VarType type, size_t n, const JitHostOperand *operands, void *result)
+{
+    enum { BLOCK = 512 };
+    const size_t size = type_info[type].size;
+    bool below[BLOCK];
+    TRY(jit_host_op(JitOpLt, type, 0, operands, result), false);
+    for (size_t done = 0; done < n; done += BLOCK) {
+        const size_t count = n - done < BLOCK ? n - done : BLOCK;
+        JitHostOperand block[2];
+        for (size_t i = 0; i < 2; ++i)
+            block[i] = (JitHostOperand){ (const char *) operands[i].data +
+                                             done * operands[i].step * size,
+                                         operands[i].step };
+        const JitHostOperand mask = { below, 1 };
+        TRY(jit_host_op(JitOpLt, type, count, block, below) &&
+                jit_host_op(JitOpNot, VarTypeBool, count, &mask, below) &&
+                jit_host_cast(VarTypeBool, type, 0, count, below,
+                              (char *) result + done * size),
+            false);
+    }
+    return true;
+}
+
 bool jit_host_op(JitOp op, VarType type, size_t n, const JitHostOperand *operands,
                  void *result)
 {
+    if (op == JitOpStep)
+        return step(type, n, operands, result);
     if ((unsigned) op >= JitOpCount)
         return error_set(JIT_ERROR_ARGUMENT,
                          "jit_host_op(): op is %d, expected a JitOp", (int) op);

@@ -361,6 +361,12 @@ static bool int_op(JitOp op, VarType type, Args x, uint64_t *out)
 static UNUSED bool reference(JitOp op, VarType type, Args x, uint64_t *out)
 {
     char kind = type_of(type)->kind;
+    if (op == JitOpStep) {
+        uint64_t below;
+        const bool defined = kind != 'b' && reference(JitOpLt, type, x, &below);
+        *out = !defined || below ? 0 : kind == 'f' ? float_bits(type, 1) : 1;
+        return defined;
+    }
     if (op == JitOpSelect) {
         *out = x.m ? x.a : x.b;
         return true;

@@ -150,6 +150,27 @@ static void test_cast(void **unused)
     assert_int_equal(ad_node_count(), 0);
 }
 
+/* A value of the operands' type that no derivative goes through. */
+static void test_step(void **unused)
+{
+    (void) unused;
+    Tracked x = tracked(3, (double[]){ 1, 2, NAN });
+    Tracked edge = tracked(1, (double[]){ 2 });
+    Tracked y = ad_var_op(JitOpStep, (uint64_t[]){ x, edge });
+    assert_int_equal(ad_var_node(y), 0);
+    assert_int_equal(jit_var_type(ad_var_index(y)), VarTypeFloat64);
+    const double expected[] = { 0, 1, 1 };
+    for (size_t i = 0; i < 3; ++i) {
+        double found;
+        OK(jit_var_read(ad_var_index(y), i, &found));
+        assert_true(found == expected[i]);
+    }
+    assert_int_equal(ad_var_op(JitOpStep, (uint64_t[]){ x, 0 }), 0);
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_lt()", "operand 2");
+    FREE(x, edge, y);
+    assert_int_equal(ad_node_count(), 0);
+}
+
 /* 0 times an infinite weight is 0. */
 static void test_zero_times_infinity(void **unused)
 {
@@ -717,6 +738,7 @@ static int all(void)
         TEST(test_ties),
         TEST(test_programs),
         TEST(test_cast),
+        TEST(test_step),
         TEST(test_zero_times_infinity),
         TEST(test_flags),
         TEST(test_enqueue),

@@ -229,6 +229,42 @@ static void test_ops(void **unused)
     }
 }
 
+/* What is composed of other operations; more entries than it compares at once. */
+static void test_step(void **unused)
+{
+    (void) unused;
+    for (size_t t = 0; t < COUNT_OF(test_types); ++t) {
+        VarType type = test_types[t].type;
+        uint64_t ignored, out = 7;
+        void *data[] = { values(type, MOST), values(type, MOST), values(type, MOST),
+                         values(VarTypeBool, MOST) };
+        JitHostOperand operands[] = { { data[0], 1 }, { data[1], 1 } };
+        if (reference(JitOpStep, type, (Args){ 1, 1, 1, true }, &ignored)) {
+            for (unsigned arrays = 0; arrays < 4; ++arrays)
+                check_op(JitOpStep, type, arrays ? MOST : 1, arrays,
+                         (const void *const *) data);
+            void *expected = malloc(MOST * sizeof(uint64_t));
+            OK(jit_host_op(JitOpStep, type, MOST, operands, expected));
+            OK(jit_host_op(JitOpStep, type, MOST, operands, data[0]));
+            assert_memory_equal(data[0], expected, MOST * type_of(type)->size);
+            free(expected);
+        } else {
+            assert_false(jit_host_op(JitOpStep, type, 1, operands, &out));
+            CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_host_op()", "not defined");
+            uint32_t x = array_of(type, data[0], 2);
+            assert_int_equal(jit_var_step(x, x), 0);
+            CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_lt()", type_of(type)->name);
+            DROP(x);
+        }
+        for (size_t i = 0; i < COUNT_OF(data); ++i)
+            free(data[i]);
+    }
+    uint32_t x = jit_var_f32(CPU, 1);
+    assert_int_equal(jit_var_new_op_1(JitOpStep, x), 0);
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "jit_var_new_op_1()", "step", "2 operands");
+    DROP(x);
+}
+
 /* The result may replace an operand. */
 static void test_in_place(void **unused)
 {
@@ -333,8 +369,9 @@ static void test_reductions(void **unused)
 
 static int run(void)
 {
-    const struct CMUnitTest tests[] = { TEST(test_ops), TEST(test_in_place),
-                                        TEST(test_casts), TEST(test_reductions) };
+    const struct CMUnitTest tests[] = { TEST(test_ops), TEST(test_step),
+                                        TEST(test_in_place), TEST(test_casts),
+                                        TEST(test_reductions) };
     return cmocka_run_group_tests_name("host", tests, NULL, NULL);
 }
 

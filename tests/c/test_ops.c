@@ -613,7 +613,8 @@ static void test_numbers(void **unused)
                                      VarTypeFloat64 };
     static const JitOp ops[] = { JitOpAdd, JitOpSub, JitOpMul, JitOpDiv, JitOpMod,
                                  JitOpMin, JitOpMax, JitOpEq,  JitOpNeq, JitOpLt,
-                                 JitOpLe,  JitOpAnd, JitOpOr,  JitOpXor, JitOpShl };
+                                 JitOpLe,  JitOpAnd, JitOpOr,  JitOpXor, JitOpShl,
+                                 JitOpStep };
     for (size_t t = 0; t < COUNT_OF(types); ++t) {
         uint64_t values[64];
         uint32_t count = special_values(types[t], values);

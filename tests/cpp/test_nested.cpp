@@ -228,6 +228,8 @@ static void test_matrix() {
     /* A pivot of 0 is no obstacle. */
     const dr::Matrix<double, 2> swap(0., 1., 1., 0.);
     CHECK(det(swap) == -1. && inverse(swap)(0, 1) == 1. && inverse(swap)(0, 0) == 0.);
+    CHECK(dr::det(dr::transpose(swap)) == -1. && dr::trace(swap) == 0);
+    CHECK(dr::inverse(swap)(1, 0) == 1. && dr::squared_norm(swap) == 2.);
     CHECK(text(dr::identity<dr::Matrix<double, 2>>()) == "[[1, 0],\n [0, 1]]");
 }
 
@@ -258,6 +260,15 @@ static void test_complex() {
     CHECK(near(arg(a), n, 1e-14,
                [](size_t i) { return std::atan2(sample(i, 1), sample(i, 0)); }));
     CHECK(text(Complex(1, 2)) == "[[1, 2]]");
+    CHECK(all(a == a) && all(a != b));
+
+    /* Also by their full names, and with numbers. */
+    CHECK(is(dr::exp(dr::conj(a)), [](C x, C) { return std::exp(std::conj(x)); }));
+    CHECK(is(dr::pow(a, 2.), [](C x, C) { return std::pow(x, 2.); }));
+    CHECK(near(dr::squared_norm(a) - dr::real(a) * dr::real(a), n, 1e-13,
+               [](size_t i) { return sample(i, 1) * sample(i, 1); }));
+    const dr::Complex<double> z(3, -4);
+    CHECK(dr::abs(z) == 5 && dr::sqrt(z).real() == 2 && dr::sqrt(z).imag() == -1);
 }
 
 static void test_quaternion() {
@@ -285,6 +296,10 @@ static void test_quaternion() {
     }
     CHECK(near(norm(q), n, 1e-14, [](size_t) { return 1.; }));
     CHECK(near(real(q / q), n, 1e-14, [](size_t) { return 1.; }));
+    const dr::Quaternion<double> p(1, 2, 4, 10);
+    CHECK(dr::norm(p) == 11 && dr::squared_norm(dr::conj(p)) == 121);
+    CHECK(dr::dot(p, dr::conj(p)) == 100 - 21 && dr::imag(p)[2] == 4);
+    CHECK(std::fabs(dr::norm(dr::normalize(p)) - 1) < 1e-15);
 }
 
 static void test_tensor() {
@@ -312,10 +327,64 @@ static void test_tensor() {
     CHECK(sum(t).array()[0] == 276 && sum(t).ndim() == 0);
     CHECK(near(t.map(dr::sqrt<Double>).array(), 24, 1e-15,
                [](size_t i) { return std::sqrt(double(i)); }));
+    CHECK(near(dr::sqrt(dr::abs(-t)).array(), 24, 1e-15,
+               [](size_t i) { return std::sqrt(double(i)); }));
+    CHECK(dr::exp(t).shape() == t.shape() && dr::sum(t, 1).shape(1) == 4);
+    CHECK(throws("axis is 3", [&] { sum(t, 3); }));
     CHECK(text(Tensor(Double(1, 2), { 1, 2 })) == "Tensor(shape=(1, 2), [1, 2])");
+    const size_t shape[] = { 4, 6 };
+    CHECK(Tensor(arange<Double>(24), 2, shape).shape(0) == 4);
     CHECK(t.reshape({ 6, 4 }).shape(0) == 6);
     CHECK(throws("24 entries", [&] { t.reshape({ 5, 5 }); }));
     CHECK(throws("an axis has 2 entries", [&] { t + Tensor(Double(1, 2), { 2, 1 }); }));
+}
+
+/* Objects of a class of the program, as one value. */
+template <typename F> struct Particle {
+    dr::Array<F, 3> position;
+    dr::Complex<F> phase;
+    F weight;
+    int kind = 7;
+
+    DRJIT_STRUCT(Particle, position, phase, weight, kind)
+};
+
+static void test_classes() {
+    current = "classes";
+    using P = Particle<Double>;
+    const P none = dr::zeros<P>(4);
+    CHECK(dr::width(none) == 4 && none.position.z().size() == 4 && none.kind == 7);
+    CHECK(!any(none.weight != 0.) && !any(none.phase.imag() != 0.));
+
+    P all{ Array3(samples(0), samples(1), samples(2)), { samples(3), samples(4) },
+           samples(5), 8 };
+    const UInt32 index(7, 0, 39);
+    const size_t at[] = { 7, 0, 39 };
+    const P some = dr::gather<P>(all, index);
+    CHECK(near(some.position.y(), 3, 0, [&](size_t i) { return sample(at[i], 1); }));
+    CHECK(near(some.phase.imag(), 3, 0, [&](size_t i) { return sample(at[i], 4); }));
+    CHECK(some.kind == 8);
+
+    const P first = dr::select(all.weight < 0., all, dr::zeros<P>());
+    CHECK(near(first.position.x(), n, 0, [](size_t i) {
+        return sample(i, 5) < 0 ? sample(i, 0) : 0;
+    }));
+    CHECK(near(first.phase.real(), n, 0, [](size_t i) {
+        return sample(i, 5) < 0 ? sample(i, 3) : 0;
+    }));
+    CHECK(dr::select(false, all, none).kind == 7);
+
+    dr::scatter(all, dr::zeros<P>(3), index, index > 0u);
+    CHECK(near(all.position.z(), n, 0, [](size_t i) {
+        return i == 7 || i == 39 ? 0 : sample(i, 2);
+    }));
+    dr::eval(all, some);
+    dr::eval();
+    CHECK(jit_var_state(all.weight.index()) == VarState::Evaluated);
+
+    static_assert(dr::backend_v<Array3> == JitBackend::LLVM && dr::is_llvm_v<Array3>);
+    static_assert(!dr::is_cuda_v<Array3> && dr::backend_v<double> == JitBackend::None);
+    static_assert(dr::size_v<Array3> == 3 && dr::size_v<Double> == 1);
 }
 
 /* The minimal C library of the paper's author. */
@@ -394,6 +463,7 @@ static void test_all() {
     test_complex();
     test_quaternion();
     test_tensor();
+    test_classes();
     test_random();
 }
 

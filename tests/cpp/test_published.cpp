@@ -45,7 +45,7 @@ NAMES_8(JitOp, Copysign, Ceil, Floor, Round, Trunc, Eq, Neq, Lt)
 NAMES_8(JitOp, Le, Gt, Ge, Select, Popc, Clz, Ctz, Brev)
 NAMES_8(JitOp, And, Or, Xor, Shl, Shr, Rcp, Rsqrt, Sin)
 NAMES_4(JitOp, Cos, Exp2, Log2, Tanh)
-NAMES_1(JitOp, Count)
+NAMES_2(JitOp, Step, Count)
 NAMES_8(ReduceOp, Identity, Add, Mul, Min, Max, And, Or, Count)
 NAMES_4(ReduceMode, Auto, Direct, Local, NoConflicts)
 NAMES_2(ReduceMode, Expand, Permute)
@@ -62,7 +62,12 @@ NAMES_8(JitFlag, SpillToSharedMemory, LoopRecord, LoopOptimize, VCallRecord,
         VCallDeduplicate, VCallOptimize, Recording, Default)
 NAMES_4(AllocType, Host, HostAsync, HostPinned, Device)
 NAMES_4(KernelType, JIT, Memcpy, HostFunc, Dot)
+NAMES_8(KernelType, BlockReduce, BlockPrefixReduce, BatchedGemm, Compress, MkPerm,
+        Memset, Poke, Aggregate)
 NAMES_2(KernelRecordingMode, Recorded, Replayed)
+NAMES_1(KernelRecordingMode, Inactive)
+NAMES_2(MatrixLayout, RowMajor, InferencingOptimal)
+NAMES_1(MatrixLayout, TrainingOptimal)
 NAMES_2(ADMode, Forward, Backward)
 NAMES_4(ADFlag, ClearEdges, ClearInput, ClearInterior, Default)
 
@@ -116,7 +121,14 @@ static void test_c_interface() {
     CHECK(drjit::c::jit_error() == JIT_ERROR_ARGUMENT);
     CHECK(jit_malloc_device(nullptr) == -1);     /* an old error is not thrown again */
 
-    for (uint32_t index : { v0, v1, v2, v3, v4 })
+    /* 0 below, 1 from there on: as select(x < 2, 0, 1). */
+    uint32_t two = jit_var_f32(JitBackend::LLVM, 2.5f);
+    const uint32_t both[] = { v3, two };
+    uint32_t v5 = jit_var_op(JitOp::Step, both);
+    CHECK(jit_var_type(v5) == VarType::Float32);
+    CHECK(std::string(jit_var_str(v5)) == "[0, 0, 1, 1, 1, 1, 1, 1, 1, 1]");
+
+    for (uint32_t index : { v0, v1, v2, v3, v4, v5, two })
         jit_var_dec_ref_ext(index);
 
     void *memory = jit_malloc(AllocType::Host, 100);
@@ -199,6 +211,69 @@ static void test_members() {
     static_assert(std::is_same_v<decltype(UInt32() * 2.5), LLVMArray<double>>, "");
 }
 
+/* A class of a program that is an array, and looks at the index itself. */
+struct Derived : Float {
+    using Float::Float;
+    uint32_t raw() const { return m_index; }
+};
+
+/* Each member and function of the list that test_members() does not spell. */
+static void test_functions() {
+    current = "functions";
+    const float numbers[] = { -1.5f, 2.5f, 0.25f };
+    Float x = Float::copy(numbers, 3);
+    CHECK(abs(x).str() == "[1.5, 2.5, 0.25]" && ceil(x).str() == "[-1, 3, 1]");
+    CHECK(floor(x).str() == "[-2, 2, 0]" && round(x).str() == "[-2, 2, 0]");
+    CHECK(trunc(x).str() == "[-1, 2, 0]" && copysign(2.f, x).str() == "[-2, 2, 2]");
+    CHECK(min(x, 0.f).str() == "[-1.5, 0, 0]" && max(x, 0.f).str() == "[0, 2.5, 0.25]");
+    CHECK(select(x < 0.f, -x, x).str() == abs(x).str() && !none(x < 0.f));
+    CHECK(all(eq(x, x)) && any(neq(x, 2.5f)));
+    alignas(64) float memory[] = { 1, 2, 3 };
+    const Float mapped = Float::map(memory, 3);
+    CHECK(mapped.data() == memory && map<Float>(memory, 3)[2] == 3);
+
+    UInt32 target = empty<UInt32>(3);
+    scatter(target, UInt32(7, 8, 9), UInt32(2, 0, 1));
+    CHECK(target.str() == "[8, 9, 7]" && gather(target, UInt32(0u)).str() == "[8]");
+    CHECK(full<Float>(2, 2).str() == "[2, 2]" && zeros<Float>(2).str() == "[0, 0]");
+    CHECK(linspace<Float>(0, 1, 3).str() == "[0, 0.5, 1]");
+    Float unknown = opaque<Float>(3);
+    CHECK(jit_var_state(unknown.index()) != VarState::Literal && unknown[0] == 3);
+    const UInt32 width = x.opaque_width_();
+    CHECK(width[0] == 3 && jit_var_state(width.index()) != VarState::Literal);
+    Float y = x + 1.f;
+    CHECK(y.schedule());
+    y.eval();
+    CHECK(jit_var_state(y.index()) == VarState::Evaluated && !y.schedule());
+
+    Derived derived(1, 2);
+    CHECK(derived.raw() == derived.index() && derived.raw() != 0);
+}
+
+/* Every operator, and every one that assigns, against those of C++. */
+#define OPERATOR(sign)                                                                 \
+    CHECK((a sign b)[0] == (12u sign 5u) && (a sign 5u)[0] == (12u sign 5u) &&         \
+          (12u sign b)[0] == (12u sign 5u));                                           \
+    c = a;                                                                             \
+    c sign##= b;                                                                       \
+    CHECK(c[0] == (12u sign 5u) && a[0] == 12u);
+#define COMPARISON(sign)                                                               \
+    CHECK((a sign b)[0] == (12u sign 5u) && (a sign 12u)[0] == (12u sign 12u) &&       \
+          (4u sign b)[0] == (4u sign 5u));
+static void test_operators() {
+    current = "operators";
+    const UInt32 a = opaque<UInt32>(12), b = opaque<UInt32>(5);
+    UInt32 c;
+    OPERATOR(+) OPERATOR(-) OPERATOR(*) OPERATOR(/) OPERATOR(%)
+    OPERATOR(<<) OPERATOR(>>) OPERATOR(&) OPERATOR(|) OPERATOR(^)
+    COMPARISON(==) COMPARISON(!=) COMPARISON(<) COMPARISON(<=) COMPARISON(>)
+    COMPARISON(>=)
+    const Bool yes = opaque<Bool>(true), no = opaque<Bool>(false);
+    CHECK((yes && no)[0] == false && (yes || no)[0] == true && (!no)[0] == true);
+    CHECK((yes && true)[0] == true && (false || no)[0] == false);
+    CHECK((~a)[0] == ~12u && (-Int32(4))[0] == -4);
+}
+
 /* Of the core library's document. */
 static void test_core_program() {
     current = "core program";
@@ -266,6 +341,8 @@ static void test_all() {
     test_c_interface();
     test_raise();
     test_members();
+    test_functions();
+    test_operators();
     test_core_program();
     monte_carlo::test();
 }

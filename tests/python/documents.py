@@ -61,6 +61,7 @@ int main(void)
 #include <drjit/quaternion.h>
 #include <drjit/random.h>
 #include <drjit/tensor.h>
+#include <drjit/texture.h>
 #include <drjit/while_loop.h>
 #include <cstdio>
 #include <iostream>

@@ -176,11 +176,26 @@ uint64_t ad_apply_moves(uint32_t result, uint32_t n, const uint64_t *operands,
 
 /* ---------------------------------------------------------------- the functions */
 
+/* As jit_var_step(). Its derivative is 0. */
+static uint64_t step(uint64_t a, uint64_t b)
+{
+    const uint64_t below = ad_apply(OP_LT, 2, (uint64_t[]){ a, b });
+    const uint64_t reached = below ? ad_apply(OP_NOT, 1, &below) : 0;
+    uint64_t result = 0;
+    if (reached)
+        result = ad_var_cast(reached, jit_var_type(ad_var_index(a)), 0);
+    ad_var_dec_ref(below);
+    ad_var_dec_ref(reached);
+    return result;
+}
+
 uint64_t ad_var_op(JitOp op, const uint64_t *operands)
 {
     if (!operands)
         return (uint64_t) error_set(JIT_ERROR_ARGUMENT,
                                     "ad_var_op(): 'operands' is NULL");
+    if (op == JitOpStep)
+        return step(operands[0], operands[1]);
     if ((unsigned) op >= JitOpCount)
         return (uint64_t) error_set(JIT_ERROR_ARGUMENT,
                                     "ad_var_op(): operation is %d, expected a JitOp",
