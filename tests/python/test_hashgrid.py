@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -27,7 +28,7 @@ from drjit.llvm.ad import (
     UInt,
 )
 from engine_util import printed
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 CLASSES = [HashGridEncoding, PermutoEncoding]
@@ -462,6 +463,7 @@ def test_second_derivatives(cls: Any) -> None:
     st.booleans(),
     st.integers(0, 99),
 )
+@example(HashGridEncoding, 2, 2, 2, 8, math.sqrt(2), False, 0)  # 4 or 5 vertices
 @settings(max_examples=30, deadline=None)
 def test_any_encoding(
     cls: Any,
@@ -493,8 +495,8 @@ def test_any_encoding(
 
 def levels_of(e: Any) -> list[tuple[float, int, int, int]]:
     found = []
-    for (scale, n, _, _), i in zip(levels(e), range(e.n_levels), strict=True):
-        offset = e.level_offset(i)
+    for (scale, _, _, _), i in zip(levels(e), range(e.n_levels), strict=True):
+        offset, n = e.level_offset(i), e._resolution(i)
         found.append((scale, n, offset, e.level_offset(i + 1) - offset))
     return found
 
