@@ -88,8 +88,13 @@ class Types:
         return dr.reinterpret_array(self.f64, bits | 0x3FF0000000000000) - 1
 
 
-def _normal(uniform: Any) -> Any:
-    """The standard normal variate with this probability (inverse transform)."""
+def _normal(uniform: Any, bits: int) -> Any:
+    """The standard normal variate with this probability (inverse transform).
+
+    The probability has that many random bits. Where all are 0 it is the middle of what
+    they stand for: the variate is finite.
+    """
+    uniform = dr.maximum(uniform, 0.5 ** (bits + 1))
     return dr.erfinv(dr.fma(uniform, 2, -1)) * math.sqrt(2)
 
 
@@ -375,41 +380,41 @@ class Pcg32:
         """Return a standard normal variate, a ``Float16``; see
         ``next_float32_normal()``."""
         t = self._types
-        return t.out(t.f16(_normal(t.unit32(self._next_bits(mask)))))
+        return t.out(t.f16(_normal(t.unit32(self._next_bits(mask)), 23)))
 
     def prev_float16_normal(self, mask: Any = True, /) -> Any:
         """Undo ``next_float16_normal()`` and return its result again."""
         t = self._types
-        return t.out(t.f16(_normal(t.unit32(self._prev_bits(mask)))))
+        return t.out(t.f16(_normal(t.unit32(self._prev_bits(mask)), 23)))
 
     def next_float32_normal(self, mask: Any = True, /) -> Any:
         """Return a standard normal variate (mean 0, variance 1), a ``Float``; one step.
 
         It is the inverse of the distribution function, by :func:`drjit.erfinv`, of a
-        uniform number, which is 0 once in 2^23 draws on average: the variate is
-        ``-inf`` then.
+        uniform number of 23 bits: finite, and from -5.29 to 5.17. In place of 0 the
+        number is 2^-24.
         """
         t = self._types
-        return t.out(_normal(t.unit32(self._next_bits(mask))))
+        return t.out(_normal(t.unit32(self._next_bits(mask)), 23))
 
     def prev_float32_normal(self, mask: Any = True, /) -> Any:
         """Undo ``next_float32_normal()`` and return its result again."""
         t = self._types
-        return t.out(_normal(t.unit32(self._prev_bits(mask))))
+        return t.out(_normal(t.unit32(self._prev_bits(mask)), 23))
 
     def next_float64_normal(self, mask: Any = True, /) -> Any:
         """Return a standard normal variate, a ``Float64``, made of 32 random bits; one
         step.
 
-        ``-inf`` once in 2^32 draws on average.
+        It is finite, and from -6.34 to 6.23. In place of 0 the uniform number is 2^-33.
         """
         t = self._types
-        return t.out(_normal(t.unit64(t.u64(self._next_bits(mask)) << 20)))
+        return t.out(_normal(t.unit64(t.u64(self._next_bits(mask)) << 20), 32))
 
     def prev_float64_normal(self, mask: Any = True, /) -> Any:
         """Undo ``next_float64_normal()`` and return its result again."""
         t = self._types
-        return t.out(_normal(t.unit64(t.u64(self._prev_bits(mask)) << 20)))
+        return t.out(_normal(t.unit64(t.u64(self._prev_bits(mask)) << 20), 32))
 
     def next_float_normal(self, dtype: Any, mask: Any = True) -> Any:
         """Return a standard normal variate of the precision of a type; as

@@ -43,6 +43,8 @@ _FACTORS = (
 # The factor in the hash of a lattice's vertex, as in R. A. Rosu's program.
 _LINEAR = 2531011
 _MODULUS = 1 << 32
+# The finest resolution of a level, as a power of two.
+_MOST_BITS = 31
 
 
 def div_round_up(num: int, divisor: int) -> int:
@@ -68,10 +70,23 @@ def _check_number(where: str, name: str, value: Any, least: Any, whole: bool) ->
             f"drjit.hashgrid.{where}(): {name!r} is of type {type(value).__name__}, "
             f"expected {'an int' if whole else 'a number'}"
         )
-    if not least <= value < math.inf:
+    largest = sys.float_info.max
+    if not least <= value <= largest:
+        found = f"more than {largest:.1e}" if largest < value < math.inf else value
         raise ShapeError(
-            f"drjit.hashgrid.{where}(): {name!r} is {value}, expected a number of at "
-            f"least {least}"
+            f"drjit.hashgrid.{where}(): {name!r} is {found}, expected a number of at "
+            f"least {least} within the range of floats"
+        )
+
+
+def _check_finest(where: str, base: int, scale: float, levels: int) -> None:
+    """Coordinates of vertices are integers of 32 bits: more are all the last vertex."""
+    bits = math.log2(base) + (levels - 1) * math.log2(scale)
+    if bits > _MOST_BITS:
+        raise ShapeError(
+            f"drjit.hashgrid.{where}(): the finest level has the resolution "
+            f"2^{bits:.1f}, expected at most 2^{_MOST_BITS}: 'base_resolution' is "
+            f"2^{math.log2(base):.1f}, 'per_level_scale' {scale:g}, 'n_levels' {levels}"
         )
 
 
@@ -128,7 +143,7 @@ class HashEncoding:
             ``n_features_per_level``. Powers of two are reduced fastest.
         base_resolution (int): resolution of the first level.
         per_level_scale (float): how much finer each level is than the one before, 1 or
-            more.
+            more. The finest has a resolution of at most 2^31.
         align_corners (bool): the corners of the domain [0, 1] are vertices. Otherwise
             all vertices lie half a cell lower, and positions in the last half cell use
             entries of other vertices, too.
@@ -139,7 +154,7 @@ class HashEncoding:
             which changes less from cell to cell. Values stay as they are.
         smooth_weight_lambda (float): how much so, 0 or more.
         init_scale (float): parameters are drawn from [-init_scale, init_scale) at
-            first.
+            first; at most half of the largest number of their type.
         rng (Generator | None): what they are drawn from, ``dr.rng()`` if it is not
             given.
 
@@ -219,6 +234,12 @@ class HashEncoding:
             ("init_scale", init_scale, 0, False),
         ):
             _check_number(where, name, value, least, whole)
+        _check_finest(where, base_resolution, per_level_scale, n_levels)
+        if 2 * init_scale > dr.largest(storage):
+            raise ShapeError(
+                f"drjit.hashgrid.{where}(): 'init_scale' is {init_scale}, expected at "
+                f"most half of {dr.largest(storage)}, the largest {storage.__name__}"
+            )
         if hashmap_size % n_features_per_level:
             raise ShapeError(
                 f"drjit.hashgrid.{where}(): 'hashmap_size' is {hashmap_size}, expected "

@@ -97,3 +97,38 @@ def test_the_time_is_not_quadratic(kind: str) -> None:
     dr.eval(x.grad, p.grad)
     dr.sync_thread()
     assert time.perf_counter() - start < 20
+
+
+def test_a_lower_limit_takes_less_memory() -> None:
+    """Also where parts are so short that the thread could be ahead of many."""
+    lanes, turns = 10_000, 1500
+
+    def memory_of(limit: int) -> tuple[float, Any]:
+        dr.ad.set_tape_limit(limit)
+        x = dr.linspace(Float64, 1, 2, lanes)
+        dr.enable_grad(x)
+        dr.eval(x)
+        dr.sync_thread()
+        dr.flush_malloc_cache()
+        dr.detail.malloc_clear_statistics()
+        y, _ = dr.while_loop(
+            (x, UInt(0)),
+            lambda y, i: i < turns,
+            lambda y, i: (dr.fma(y * y, -0.01, y), i + 1),
+            mode="symbolic",
+            max_iterations=turns,
+        )
+        dr.backward(y)
+        dr.eval(x.grad)
+        dr.sync_thread()
+        return dr.detail.malloc_watermark(dr.JitBackend.LLVM) / 2**20, x.grad.numpy()
+
+    whole = turns * lanes * 8 / 2**20  # a tape of all turns, in MiB
+    expected = memory_of(1 << 40)[1]
+    before = whole
+    for limit in (32 << 20, 8 << 20, 1 << 20, 0):
+        taken, found = memory_of(limit)
+        # A limit holds, but for some arrays that any loop needs, and log n checkpoints.
+        assert taken < min(limit / 2**20 + whole / 20, before + 1)
+        assert (found == expected).all()
+        before = taken

@@ -115,6 +115,11 @@ SPECIAL: list[tuple[str, Callable[..., Any], tuple[float, ...], list[float]]] = 
     ("safe_acos", dr.safe_acos, (1.0,), [0]),
     ("safe_acos", dr.safe_acos, (-1.0,), [0]),
     ("safe_acos", dr.safe_acos, (0.6,), [-1.25]),
+    ("safe_sqrt", dr.safe_sqrt, (NAN,), [NAN]),
+    ("safe_sqrt", dr.safe_sqrt, (INF,), [0]),
+    ("safe_asin", dr.safe_asin, (NAN,), [NAN]),
+    ("safe_acos", dr.safe_acos, (NAN,), [NAN]),
+    ("safe_acos", dr.safe_acos, (INF,), [0]),
     ("minimum", dr.minimum, (2.0, 2.0), [1, 0]),
     ("minimum", dr.minimum, (0.0, -0.0), [1, 0]),
     ("minimum", dr.minimum, (NAN, 2.0), [0, 1]),
@@ -127,6 +132,7 @@ SPECIAL: list[tuple[str, Callable[..., Any], tuple[float, ...], list[float]]] = 
     ("clip", lambda x: dr.clip(x, -1, 1), (1.0,), [1]),
     ("clip", lambda x: dr.clip(x, -1, 1), (-1.0,), [0]),
     ("clip", lambda x: dr.clip(x, -1, 1), (3.0,), [0]),
+    ("clip", lambda x, hi: dr.clip(x, -1, hi), (NAN, 2.0), [0, 1]),
     ("atan2", dr.atan2, (0.0, 0.0), [NAN, NAN]),
     ("atan2", dr.atan2, (1e-300, 1e-300), [5e299, -5e299]),
     ("atan2", dr.atan2, (1e300, 1e300), [5e-301, -5e-301]),
@@ -158,7 +164,10 @@ SPECIAL: list[tuple[str, Callable[..., Any], tuple[float, ...], list[float]]] = 
     ("min of two", lambda x: dr.min(Array3f64(x, x, 5)), (2.0,), [1]),
     ("max of two", lambda a, b: dr.max(Array3f64(a, b, 1)), (2.0, 2.0), [0, 1]),
     ("prod", lambda a, b: dr.prod(Array3f64(a, b, 3)), (0.0, 2.0), [6, 0]),
-    ("norm", lambda a, b: dr.norm(Array3f64(a, b, 0)), (0.0, 0.0), [NAN, NAN]),
+    ("norm", lambda a, b: dr.norm(Array3f64(a, b, 0)), (0.0, 0.0), [0, 0]),
+    ("norm", lambda a, b: dr.norm(Array3f64(a, b, 0)), (-3.0, 4.0), [-0.6, 0.8]),
+    ("norm", lambda a, b: dr.norm(Array3f64(a, b, 0)), (NAN, 0.0), [NAN, NAN]),
+    ("norm", lambda a, b: dr.norm([a, b]), (0.0, 0.0), [0, 0]),
 ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -27,7 +28,7 @@ from drjit.llvm.ad import (
     UInt,
 )
 from engine_util import printed
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 CLASSES = [HashGridEncoding, PermutoEncoding]
@@ -289,8 +290,16 @@ def test_nothing_else_is_read(cls: Any, kwargs: dict[str, Any]) -> None:
         (lambda: grid(per_level_scale=dr.nan), "'per_level_scale' is nan"),
         (lambda: grid(per_level_scale="x"), "is of type str, expected a number"),
         (lambda: grid(smooth_weight_lambda=-1), "'smooth_weight_lambda' is -1"),
-        (lambda: grid(init_scale=dr.inf), "'init_scale' is inf"),
+        (lambda: grid(init_scale=dr.inf), "'init_scale' is inf, expected a number of"),
         (lambda: grid(rng=3), "'rng' is of type int"),
+        (lambda: grid(n_levels=29), r"resolution 2\^32.0, expected at most 2\^31"),
+        (lambda: grid(n_levels=9**9), "'n_levels' 387420489"),
+        (lambda: grid(per_level_scale=1e300), r"expected at most 2\^31"),
+        (lambda: grid(per_level_scale=10**5000), "'per_level_scale' is more than"),
+        (lambda: grid(base_resolution=10**400), "'base_resolution' is more than"),
+        (lambda: grid(base_resolution=2**40), r"'base_resolution' is 2\^40.0"),
+        (lambda: grid(init_scale=2e38), "'init_scale' is 2e.38, expected at most half"),
+        (lambda: grid(Float16, init_scale=40000), "the largest Float16"),
         (lambda: grid(bogus=3), "bogus"),
         (
             lambda: grid(Float, 3, n_levels=16, hashmap_size=2**30),
@@ -320,6 +329,15 @@ def grid(dtype: Any = Float, dimension: Any = 2, **kwargs: Any) -> Any:
     return HashGridEncoding(
         dtype, dimension, **{"n_levels": 8, "hashmap_size": 1 << 10, **kwargs}
     )
+
+
+@pytest.mark.parametrize("cls", [HashGridEncoding, PermutoEncoding])
+def test_limits_are_within_range(cls: Any) -> None:
+    """The largest settings, on both sides of which the constructor draws the line."""
+    finest = cls(Float, 2, n_levels=28, hashmap_size=64, init_scale=1e38)
+    assert np.isfinite(finest(Array2f(0.1, 0.2))).all()
+    assert abs(finest.params.numpy()).max() <= 1e38
+    assert (finest.n_params, cls(Float, 2, n_levels=1).n_params) == (2 * 64 * 28, 512)
 
 
 def test_settings() -> None:
@@ -445,6 +463,7 @@ def test_second_derivatives(cls: Any) -> None:
     st.booleans(),
     st.integers(0, 99),
 )
+@example(HashGridEncoding, 2, 2, 2, 8, math.sqrt(2), False, 0)  # 4 or 5 vertices
 @settings(max_examples=30, deadline=None)
 def test_any_encoding(
     cls: Any,
@@ -476,8 +495,8 @@ def test_any_encoding(
 
 def levels_of(e: Any) -> list[tuple[float, int, int, int]]:
     found = []
-    for (scale, n, _, _), i in zip(levels(e), range(e.n_levels), strict=True):
-        offset = e.level_offset(i)
+    for (scale, _, _, _), i in zip(levels(e), range(e.n_levels), strict=True):
+        offset, n = e.level_offset(i), e._resolution(i)
         found.append((scale, n, offset, e.level_offset(i + 1) - offset))
     return found
 

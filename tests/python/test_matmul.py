@@ -186,6 +186,15 @@ def test_tensor_errors(m: ModuleType) -> None:
         dr.matmul(v, t, At=True)
     with pytest.raises(ValueError, match="'Bt=True' is possible for operands of 2"):
         dr.matmul(t, v, Bt=True)
+    matrix, vector = m.Matrix2f(1, 2, 3, 4), m.Array2f(1, 2)
+    mixed = ((matrix, matrix), (matrix, vector), (2, matrix), (t, 2), (t, matrix))
+    for factors in mixed:
+        for flag in ("At", "Bt"):
+            with pytest.raises(TypeError, match=f"'{flag}=True' is possible for two"):
+                dr.matmul(*factors, **{flag: True})
+        for flag in ("At", "Bt") if factors[0] is matrix else ():
+            product = dr.matmul(*factors, **{flag: False})
+            assert entries(product) == entries(factors[0] @ factors[1])
     with pytest.raises(ValueError, match="do not broadcast"):
         m.TensorXf([1.0] * 8, (2, 2, 2)) @ m.TensorXf([1.0] * 12, (3, 2, 2))
     with pytest.raises(ValueError, match="no axes"):

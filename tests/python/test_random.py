@@ -99,7 +99,7 @@ def test_pcg_normal(m: ModuleType) -> None:
     ):
         for _ in range(4):
             value = numbers(getattr(rng, f"next_float{name}_normal")())[0]
-            u = (e.draw() >> (32 - bits)) / 2**bits
+            u = (e.draw() >> (32 - bits) or 0.5) / 2**bits
             expected = NormalDist().inv_cdf(u)
             assert value == pytest.approx(expected, rel=tolerance, abs=tolerance)
 
@@ -115,6 +115,23 @@ def test_pcg_backwards(m: ModuleType, name: str) -> None:
     back = [numbers(getattr(rng, "prev_" + name)()) for _ in range(3)]
     assert back == forward[::-1]
     assert numbers(rng - start) == [0]
+
+
+def test_pcg_normal_variates_are_finite(m: ModuleType) -> None:
+    """Also for words whose bits are all 0, as the output of the state 0 is."""
+    from statistics import NormalDist
+
+    kinds = (("16", 23, 1e-3), ("32", 23, 3e-7), ("64", 32, 1e-14))
+    for name, bits, tolerance in kinds:
+        for ahead in (False, True):
+            rng = m.PCG32()
+            rng.state = type(rng.state)(0)
+            assert numbers(m.PCG32(rng).next_uint32()) == [0]
+            if ahead:
+                rng += 1
+            draw = f"{'prev' if ahead else 'next'}_float{name}_normal"
+            expected = NormalDist().inv_cdf(0.5 / 2**bits)
+            assert numbers(getattr(rng, draw)()) == pytest.approx([expected], tolerance)
 
 
 @pytest.mark.parametrize("offset", [0, 1, 5, 1000003, 2**63 - 1, -1, -77])

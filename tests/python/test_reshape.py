@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -10,6 +11,7 @@ import drjit as dr
 import numpy as np
 import pytest
 from drjit import llvm, scalar
+from drjit.llvm import ad
 
 STATIC = {
     "Array1f": (1,),
@@ -288,6 +290,42 @@ def test_shrink(m: ModuleType) -> None:
     tensor = dr.reshape(m.TensorXf(range(6), (2, 3)), (1, 3), shrink=True)
     assert tensor.shape == (1, 3)
     assert list(tensor.array) == [0, 1, 2]
+
+
+def test_shrink_to_another_type(m: ModuleType) -> None:
+    data = np.arange(12).reshape(3, 4)
+    for shape in ((2, 3), (0, 3), (12,)):
+        found = dr.reshape(m.TensorXf, m.TensorXi(data), shape, shrink=True)
+        assert type(found) is m.TensorXf and found.shape == shape
+        assert list(found.array) == data.ravel()[: math.prod(shape)].tolist()
+    found = dr.reshape(flat(m), m.TensorXi(data), 5, shrink=True)
+    assert list(found) == [0, 1, 2, 3, 4]
+    with pytest.raises(RuntimeError, match="cannot shrink 12 entries to 15"):
+        dr.reshape(m.TensorXf, m.TensorXi(data), (3, 5), shrink=True)
+    with pytest.raises(RuntimeError, match="no extent in place of -1"):
+        dr.reshape(m.TensorXf, m.TensorXi(data), (5, -1), shrink=True)
+
+
+@pytest.mark.parametrize("order", ["F", "C"])
+def test_shrink_nested_arrays_to_another_type(order: Any) -> None:
+    """The first entries in the given order."""
+    data = np.arange(12).reshape(3, 4)
+    x = llvm.Array3i(*data.tolist())
+    drawn = data.ravel(order)
+    for shape in ((2, 3), (2, 1), (2, 6)):
+        wanted = drawn[: math.prod(shape)].reshape(shape, order=order)
+        for cls in (llvm.Array2f, llvm.ArrayXf, llvm.Array2i):
+            found = dr.reshape(cls, x, shape, order, shrink=True)
+            assert type(found) is cls and rows(found) == wanted.tolist()
+    assert list(dr.reshape(llvm.Float, x, 5, order, True)) == drawn[:5].tolist()
+
+
+def test_shrinking_to_another_type_has_a_derivative() -> None:
+    x = ad.Array2f([1, 2, 3], [4, 5, 6])
+    dr.enable_grad(x)
+    y = dr.reshape(ad.TensorXf64, dr.ravel(x, order="C"), (2, 2), shrink=True)
+    dr.backward(dr.sum(y.array * ad.Float64(1, 2, 3, 4)))
+    assert rows(x.grad) == [[1, 2, 3], [4, 0, 0]]
 
 
 def test_shrink_trees() -> None:

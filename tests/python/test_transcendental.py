@@ -483,6 +483,20 @@ def test_safe_functions(m: ModuleType) -> None:
             assert function(float(x)) == inner(float(inside))
             result = function(m.Array1f64(x))
             assert float(np.ravel(list(result))[0]) == inner(float(inside))
+        for nothing in (math.nan, m.Array1f64(math.nan), m.Array1f(math.nan)):
+            assert dr.all(dr.isnan(function(nothing)), axis=None)
+
+
+def test_safe_functions_are_for_real_numbers(m: ModuleType) -> None:
+    """The root of -1 is i, which limits for each component do not say."""
+    for function in (dr.safe_sqrt, dr.safe_asin, dr.safe_acos):
+        plain = function.__name__[5:]
+        for cls in (m.Complex2f, m.Complex2f64, m.Quaternion4f):
+            with pytest.raises(TypeError) as caught:
+                function(cls(-1))
+            message = str(caught.value)
+            assert message.startswith(f"drjit.{function.__name__}(")
+            assert f"drjit.{plain}()" in message and cls.__name__ in message
 
 
 # ------------------------------------------------------------------ colors

@@ -9,6 +9,8 @@ import math
 
 import drjit as dr
 
+from .linalg import _text
+
 TYPE_CHECKING = False  # that of typing, which takes long to import
 if TYPE_CHECKING:
     from typing import Any
@@ -110,10 +112,14 @@ def safe_sqrt(arg: Any, /) -> Any:
         arg (float array | float): real numbers.
 
     Returns:
-        array | float: ``sqrt(max(arg, 0))``. NaN gives 0.
+        array | float: ``sqrt(max(arg, 0))``. NaN stays NaN.
+
+    Raises:
+        TypeError: complex numbers or quaternions, whose root needs no limits.
 
     Derivative:
-        ``0.5 / sqrt(arg)``, and 0 where ``arg`` is at most ``dr.epsilon(arg)``.
+        ``0.5 / sqrt(arg)``, 0 where ``arg`` is at most ``dr.epsilon(arg)``, and NaN
+        where it is NaN.
 
     Example:
         >>> dr.safe_sqrt(Float(4, -1e-7))
@@ -122,16 +128,34 @@ def safe_sqrt(arg: Any, /) -> Any:
     See also:
         :func:`drjit.sqrt`, :func:`drjit.safe_acos`, :func:`drjit.epsilon`
     """
-    result = dr.sqrt(dr.maximum(arg, 0))
+    _check_real("safe_sqrt", arg)
+    result = dr.sqrt(_at_least(arg, 0))
     if dr.grad_enabled(arg):
-        result = dr.replace_grad(result, dr.sqrt(dr.maximum(arg, dr.epsilon(arg))))
+        result = dr.replace_grad(result, dr.sqrt(_at_least(arg, dr.epsilon(arg))))
     return result
 
 
-def _inside(arg: Any) -> Any:
-    """The argument within the numbers next to -1 and 1."""
-    bound = dr.one_minus_epsilon(arg)
-    return dr.clip(arg, -bound, bound)
+def _check_real(operation: str, arg: Any) -> None:
+    """Complex numbers have no order, and no limits to stay within."""
+    if dr.is_complex_v(arg) or dr.is_quaternion_v(arg):
+        plain = operation.removeprefix("safe_")
+        raise TypeError(
+            f"drjit.{operation}({_text(arg)}): expected real numbers; drjit.{plain}() "
+            "is defined for all complex numbers and quaternions"
+        )
+
+
+# dr.maximum() and dr.minimum() take NaN as missing. A comparison lets it through.
+
+
+def _at_least(arg: Any, bound: Any) -> Any:
+    """The larger one; NaN where the argument is."""
+    return dr.select(arg <= bound, bound, arg)
+
+
+def _within(arg: Any, bound: Any) -> Any:
+    """The argument limited to [-bound, bound]; NaN where it is."""
+    return dr.select(arg < -bound, -bound, dr.select(arg > bound, bound, arg))
 
 
 def safe_asin(arg: Any, /) -> Any:
@@ -144,10 +168,14 @@ def safe_asin(arg: Any, /) -> Any:
         arg (float array | float): real numbers.
 
     Returns:
-        array | float: angles in radians, never NaN: a NaN counts as 1 and gives pi/2.
+        array | float: angles in radians. NaN stays NaN.
+
+    Raises:
+        TypeError: complex numbers or quaternions, which need no limits.
 
     Derivative:
-        ``1 / sqrt(1 - arg**2)`` between -1 and 1, and 0 there and beyond.
+        ``1 / sqrt(1 - arg**2)`` between -1 and 1, 0 there and beyond, and NaN where
+        ``arg`` is.
 
     Example:
         >>> dr.safe_asin(Float(1.0001, 0.5))
@@ -156,9 +184,11 @@ def safe_asin(arg: Any, /) -> Any:
     See also:
         :func:`drjit.asin`, :func:`drjit.clip`, :func:`drjit.unit_angle`
     """
-    result = dr.asin(dr.clip(arg, -1, 1))
+    _check_real("safe_asin", arg)
+    result = dr.asin(_within(arg, 1))
     if dr.grad_enabled(arg):
-        result = dr.replace_grad(result, dr.asin(_inside(arg)))
+        inside = _within(arg, dr.one_minus_epsilon(arg))
+        result = dr.replace_grad(result, dr.asin(inside))
     return result
 
 
@@ -172,10 +202,14 @@ def safe_acos(arg: Any, /) -> Any:
         arg (float array | float): real numbers.
 
     Returns:
-        array | float: angles in radians, never NaN: a NaN counts as 1 and gives 0.
+        array | float: angles in radians. NaN stays NaN.
+
+    Raises:
+        TypeError: complex numbers or quaternions, which need no limits.
 
     Derivative:
-        ``-1 / sqrt(1 - arg**2)`` between -1 and 1, and 0 there and beyond.
+        ``-1 / sqrt(1 - arg**2)`` between -1 and 1, 0 there and beyond, and NaN where
+        ``arg`` is.
 
     Example:
         >>> dr.safe_acos(Float(1.0001, 0.5))
@@ -184,7 +218,9 @@ def safe_acos(arg: Any, /) -> Any:
     See also:
         :func:`drjit.acos`, :func:`drjit.clip`, :func:`drjit.unit_angle`
     """
-    result = dr.acos(dr.clip(arg, -1, 1))
+    _check_real("safe_acos", arg)
+    result = dr.acos(_within(arg, 1))
     if dr.grad_enabled(arg):
-        result = dr.replace_grad(result, dr.acos(_inside(arg)))
+        inside = _within(arg, dr.one_minus_epsilon(arg))
+        result = dr.replace_grad(result, dr.acos(inside))
     return result

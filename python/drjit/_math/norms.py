@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 
+import drjit
+
 from .._core import (
     ArrayBase,
     _type_names,
     abs,
     array_t,
     dot,
+    grad_enabled,
     is_complex_v,
     is_float_v,
     is_quaternion_v,
     is_tensor_v,
+    select,
     sqrt,
     sum,
     tensor_t,
@@ -135,8 +139,7 @@ def norm(
         RuntimeError: the entries are integers, or ``mode`` is unknown.
 
     Derivative:
-        ``value / norm(value)``. NaN at zero, but 0 for complex numbers and quaternions
-        with the default ``axis``.
+        ``value / norm(value)``, and 0 at zero, as that of :func:`drjit.hypot`.
 
     Example:
         >>> dr.norm(Array2f(3, 4))
@@ -160,4 +163,13 @@ def norm(
     if isinstance(squared, float) and isinstance(value, ArrayBase):
         # Rounded like an entry of drjit.scalar, as in the other families.
         return array_t(tensor_t(type(value)))(math.sqrt(squared))[0]
-    return sqrt(squared)
+    return _root(squared)
+
+
+def _root(squared: Any) -> Any:
+    """Square root of a sum of squares. Their derivatives are 0 where it is 0."""
+    result = sqrt(squared)
+    if grad_enabled(squared):
+        # The slope of the root is infinite there, and infinity times 0 would be NaN.
+        result = drjit.replace_grad(result, sqrt(select(squared == 0, 1, squared)))
+    return result

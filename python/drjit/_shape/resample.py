@@ -55,8 +55,10 @@ Boundary: TypeAlias = Literal["zero", "nearest", "wrap", "reflect", "mirror"]
 Mode: TypeAlias = Literal["evaluated", "symbolic"]
 Filter: TypeAlias = Name | Callable[[float], float]
 
-# Up to this many taps are written one by one, others are a loop.
+# Up to this many taps are written one by one, others are a loop: of lanes that differ
+# in where they read and in their weights, and of those that do not.
 _UNROLLED = 64
+_UNROLLED_NEAR = 256
 
 # Within recorded code, the largest product of the taps of all axes.
 _NESTED = 1024
@@ -80,6 +82,42 @@ class _Pass(NamedTuple):
 # --------------------------------------------------------------------- what is computed
 
 
+class _Near(NamedTuple):
+    """Rows ``first`` to ``end`` of one sort. The window of row i begins at column
+    ``i + shift`` and ends within the axis."""
+
+    first: int
+    end: int
+    shift: int
+    sort: int
+    taps: int
+
+
+def _near(table: Table) -> _Near | None:
+    """Such rows around the middle, if they are most: those of a convolution."""
+    rows = len(table.start)
+    if rows != table.columns or not rows:
+        return None
+    sort, shift = table.sort[rows // 2], table.start[rows // 2] - rows // 2
+    taps = len(table.weights[sort])
+
+    def fits(row: int) -> bool:
+        own = table.sort[row] == sort and table.start[row] == row + shift
+        return own and row + shift + taps <= table.columns
+
+    first = next(row for row in range(rows) if fits(row))
+    end = 1 + next(row for row in range(rows - 1, -1, -1) if fits(row))
+    count = end - first
+    regular = table.sort[first:end].count(sort) == count and table.start[
+        first:end
+    ] == list(
+        range(first + shift, end + shift)
+    )  # so the last window, which fits, is the one that ends last
+    if not regular or not taps or 2 * count <= rows:
+        return None
+    return _Near(first, end, shift, sort, taps)
+
+
 class _Arrays(NamedTuple):
     """A table in the memory of a backend."""
 
@@ -92,6 +130,7 @@ class _Arrays(NamedTuple):
     counts: Any  # of the taps of each sort; None if all are equal
     usual: int | None  # the sort of most rows, if there are others
     usual_taps: int
+    near: _Near | None  # rows next to each other whose windows are, too
 
 
 def _arrays(key: tuple[Any, ...], transposed: bool, dtype: Any) -> _Arrays:
@@ -123,6 +162,7 @@ def _make_arrays(key: tuple[Any, ...], transposed: bool, dtype: Any) -> _Arrays:
         None if len(set(counts)) == 1 else positions(counts),
         usual if most else None,
         counts[usual] if most else 0,
+        _near(table),
     )
     dr.eval(result)
     return result
@@ -135,6 +175,10 @@ def _entries(source: Any, index: Any, active: Any) -> Any:
     if active is None:
         return gather_whole(type(source), source, index)
     return dr.gather(type(source), source, index, active)
+
+
+def _plus(weight: Any, value: Any, total: Any) -> Any:
+    return weight * value if total is None else dr.fma(weight, value, total)
 
 
 class _Sums:
@@ -155,22 +199,26 @@ class _Sums:
         table, self.arrays = p.table(transposed), _arrays(p.key, transposed, dtype)
         self.dtype, self.active, self.read = dtype, active, read
         self.columns, self.inner, self.wraps = table.columns, p.inner, table.wraps
-        self.unsigned = unsigned = type(lane)
-        rows, a = len(table.start), self.arrays
+        self.unsigned, self.lane = type(lane), lane
+        rows = len(table.start)
         line = lane // p.inner if p.inner > 1 else lane
         self.place = lane - line * p.inner if p.inner > 1 else None
         self.slab = line // rows if p.outer > 1 else None
-        row = line if self.slab is None else line - self.slab * rows
+        self.row = line if self.slab is None else line - self.slab * rows
+
+    def locate(self) -> None:
+        """Look up the row of each lane."""
         # Lanes that are masked may be of no row.
+        a, row, active = self.arrays, self.row, self.active
         self.start = _entries(a.start, row, active)
-        self.sort = row if a.sorts > 1 else unsigned(0)
+        self.sort = row if a.sorts > 1 else self.unsigned(0)
         if a.sort is not None:
             self.sort = _entries(a.sort, row, active)
         elif active is not None:
             self.sort = dr.select(active, self.sort, 0)
         self.count = None
         if a.counts is not None:
-            self.count = gather_whole(unsigned, a.counts, self.sort)
+            self.count = gather_whole(self.unsigned, a.counts, self.sort)
 
     def position(self, column: Any) -> Any:
         """The entry of the input in a column of the lane's line."""
@@ -191,22 +239,47 @@ class _Sums:
 
         return wrapped
 
+    def weight(self, k: Any, sort: Any) -> Any:
+        a = self.arrays
+        return gather_whole(self.dtype, a.weights, sort + k * a.sorts)
+
     def add(self, k: Any, total: Any, sort: Any, index: Any, ragged: bool) -> Any:
         used = self.active
         if ragged:
             used = k < self.count if used is None else (k < self.count) & used
-        a = self.arrays
-        weight = gather_whole(self.dtype, a.weights, sort + k * a.sorts)
-        value = self.read(index, used)
-        return weight * value if total is None else dr.fma(weight, value, total)
+        return _plus(self.weight(k, sort), self.read(index, used), total)
 
     def written_out(self) -> Any:
         """Tap by tap, with the weights of each lane."""
+        self.locate()
         index, total = self.walk(self.start), None
         for k in range(self.arrays.taps):
             ragged = k >= self.arrays.always
             total = self.add(k, total, self.sort, index(k), ragged)
         return total
+
+    def shifted(self, near: _Near) -> Any:
+        """Likewise, where windows lie next to each other as the lanes do.
+
+        What a tap reads is the number of the lane and a distance: a load, if there is a
+        lane for each entry. Lanes of other rows are computed on their own.
+        """
+        inside = self.row - near.first < near.end - near.first  # unsigned: it wraps
+        weights = [self.weight(k, self.unsigned(near.sort)) for k in range(near.taps)]
+
+        def add_up() -> Any:
+            # In a branch: loads from beyond the array are slow, though masked.
+            total = None
+            for k, weight in enumerate(weights):
+                index = self.lane + (near.shift + k) * self.inner % 2**32
+                total = _plus(weight, self.read(index, self.active), total)
+            return total
+
+        return self.choose(inside, add_up, self.own_weights)
+
+    def choose(self, condition: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
+        """Sums, made in one way or the other."""
+        return dr.if_stmt((), condition, a, b, mode="symbolic")
 
     def usual(self) -> Any:
         """Likewise, with the weights that most rows have.
@@ -215,26 +288,25 @@ class _Sums:
         computed as if they had them, from entries within the axis, and then those of
         other rows again.
         """
+        self.locate()
         a, start, total = self.arrays, self.start, None
         if not self.wraps:
             start = dr.minimum(start, self.columns - a.usual_taps)
-        index = self.walk(start)
+        index, sort = self.walk(start), self.unsigned(a.usual)
         for k in range(a.usual_taps):
-            total = self.add(k, total, self.unsigned(a.usual), index(k), False)
-        return dr.if_stmt(
-            (total,),
-            self.sort == a.usual,
-            lambda total: total,
-            lambda total: self.written_out(),
-            mode="symbolic",
-            arg_labels=("total",),
-        )
+            total = self.add(k, total, sort, index(k), False)
+        return self.choose(self.sort == a.usual, lambda: total, self.own_weights)
 
-    def looped(self, width: int) -> Any:
+    def own_weights(self) -> Any:
+        """Of few lanes."""
+        return self.looped() if self.arrays.taps > _UNROLLED else self.written_out()
+
+    def looped(self) -> Any:
         """In a loop over the taps."""
+        self.locate()
         index, ragged = self.walk(self.start), self.count is not None
         return dr.while_loop(
-            (self.unsigned(0), dr.zeros(self.dtype, width)),
+            (self.unsigned(0), dr.zeros(self.dtype, dr.width(self.lane))),
             lambda k, total: k < self.arrays.taps,
             lambda k, total: (
                 k + 1,
@@ -261,9 +333,12 @@ def _tap_sum(
         return dr.zeros(dtype, dr.width(lane))
     if not dr.is_jit_v(dtype):
         return sums.written_out()
+    near, usual = sums.arrays.near, sums.arrays.usual
+    if near is not None and mode != "symbolic" and taps <= _UNROLLED_NEAR:
+        return sums.shifted(near)
     if taps > _UNROLLED if mode is None else mode == "symbolic":
-        return sums.looped(dr.width(lane))
-    return sums.written_out() if sums.arrays.usual is None else sums.usual()
+        return sums.looped()
+    return sums.written_out() if usual is None else sums.usual()
 
 
 def _reader(source: Any, working: Any) -> Callable[[Any, Any], Any]:

@@ -6,7 +6,7 @@ a conversion of the entries, and unravel(): nested arrays are filled by default 
 Fortran order, tensors in C order, the only one that they have.
 
 With 'shrink', entries at the end of the trailing dynamic axis (of the storage of a
-tensor) are dropped first.
+tensor, of what ravel() gives if the type changes) are dropped first.
 """
 
 from __future__ import annotations
@@ -156,11 +156,13 @@ def _other(
 ) -> Any:
     """An array of another type with the entries of a value."""
     storage = array_t(tensor_t(dtype))
-    flat = ravel(value, order) if isinstance(value, ArrayBase) else value
+    flat = ravel(value, order) if isinstance(value, ArrayBase) else storage(value)
+    if shrink and free < 0:
+        flat = _shrunk(value, flat, width(flat), prod(extents))
     if type(flat) is not storage:
         flat = storage(flat)
     if dtype is storage:
-        return _same(flat, extents, free, shrink)
+        return _same(flat, extents, free, False)
     shape = _resolve(flat, width(flat), extents, free)
     if is_tensor_v(dtype):
         return dtype(flat, shape)
@@ -215,8 +217,9 @@ def reshape(*args: Any, **kwargs: Any) -> Any:
             and ``"C"`` for tensors, the only one that these have. See
             :func:`drjit.ravel`.
         shrink (bool): keep as many of the first entries as the shape has, and drop the
-            others: those at the end of the lanes, or of the storage of a tensor. Only
-            where the type stays.
+            others: those at the end of the lanes, or of the storage of a tensor. With
+            another type it keeps the first entries in the given order. An extent of -1
+            drops nothing.
 
     Returns:
         array | tensor | PyTree: an instance of ``dtype``.

@@ -279,6 +279,13 @@ static bool go_back_through(Reverse *r, const Part *part)
     return ok && jit_eval();
 }
 
+/* The same, and wait: launches that are queued keep the arrays of their parts, and with
+ * short ones the thread is ahead of many. */
+static bool go_back_through_alone(Reverse *r, const Part *part)
+{
+    return go_back_through(r, part) && jit_sync_thread();
+}
+
 /* The checkpoint where the next part begins. */
 static bool advance(Reverse *r, const Part *from, Part *to)
 {
@@ -297,7 +304,7 @@ static bool go_back_by_parts(Reverse *r, const Part *all, size_t room)
 {
     uint32_t length = all->end - all->first;
     if (length <= r->tape.length)
-        return go_back_through(r, all);
+        return go_back_through_alone(r, all);
     size_t count = (length + r->tape.length - 1) / r->tape.length;
     if (count > room / 2 + 1)
         count = room / 2 > 1 ? room / 2 + 1 : 2;

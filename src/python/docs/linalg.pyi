@@ -46,15 +46,16 @@ def matmul(A, B, At=False, Bt=False):
     Args:
         A, B (array | tensor): factors. Two tensors need entries of one type; masks have
             no product.
-        At (bool): transpose the last two axes of the tensor ``A``, without a copy.
-            Ignored for other arrays.
+        At (bool): transpose the last two axes of ``A``, without a copy. Both factors
+            are tensors, and ``A`` has at least 2 axes.
         Bt (bool): the same for ``B``.
 
     Returns:
         array | tensor: half precision is summed up in single precision for tensors.
 
     Raises:
-        TypeError: there is no product of these types.
+        TypeError: there is no product of these types, or ``At`` or ``Bt`` is set for
+            others than two tensors.
         ValueError: the shapes of two tensors do not go together, or one with fewer than
             two axes is to be transposed.
 

@@ -16,13 +16,32 @@
 #include "python/ops/apply.h"
 #include "python/ops/matmul.h"
 
+static bool is_tensor(PyObject *operand)
+{
+    const Array *array = array_of(operand);
+    return array && array->info->kind == KIND_TENSOR;
+}
+
+/* 'At', 'Bt' are of tensors: elsewhere they would silently give another product. */
+static bool may_transpose(PyObject *const *args, bool at, bool bt)
+{
+    if ((!at && !bt) || (is_tensor(args[0]) && is_tensor(args[1])))
+        return true;
+    error_raise(PyExc_TypeError, "matmul", args, 2,
+                "'%s=True' is possible for two tensors; transpose matrices with "
+                "drjit.transpose()",
+                at ? "At" : "Bt");
+    return false;
+}
+
 static PyObject *multiply(State *state, PyObject *const *args, bool at, bool bt)
 {
+    if (!may_transpose(args, at, bt))
+        return NULL;
     if (!promote_is_single(args[0]) && !promote_is_single(args[1]))
         return matmul_apply(state, args, at, bt);
-    const Array *a = array_of(args[0]), *b = array_of(args[1]);
-    bool tensor = (a && a->info->kind == KIND_TENSOR) ||
-                  (b && b->info->kind == KIND_TENSOR);
+    const bool a = array_of(args[0]), b = array_of(args[1]);
+    const bool tensor = is_tensor(args[0]) || is_tensor(args[1]);
     if ((tensor && a && b) || (!a && !b))
         Py_RETURN_NOTIMPLEMENTED;
     return apply(state, APPLY_MUL, args, true);
