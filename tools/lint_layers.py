@@ -11,8 +11,10 @@ tracer is listed. Public headers know nothing of ``src``. The Python extension i
 public ones, and nothing sees it. Its arrays hold more than variables of the library, so
 only files in VARIABLES handle bare ones; backends stand in its table of types. The size
 of a variable has accessors (var.h, node.h): the field itself is for those, and who
-computes with a size takes it as a number. Stems of files are unique in the library, as
-functions have them as their prefix.
+computes with a size takes it as a number. What depends on the operating system is in
+``src/os``: its headers, its functions, and macros that tell systems apart, are refused
+elsewhere, but for the files in SYSTEM_FILES. Stems of files are unique in the library,
+as functions have them as their prefix.
 Prints ``file:line: message`` for each violation and exits with status 1.
 """
 
@@ -31,6 +33,7 @@ PUBLIC = ROOT / "include"
 # Rooms from the bottom up.
 LAYERS = [
     "base",
+    "os",
     "ir",
     "lanes",
     "device/cpu/loops",
@@ -167,6 +170,26 @@ ENTRIES_FILES = (
     "src/trace/array/reduction.c",
 )
 
+# What belongs to an operating system: its headers, those of its functions that stand in
+# headers of C or in pthread.h, and macros that tell systems apart. POSIX threads are
+# for everybody.
+SYSTEM_ROOM = "os"
+SYSTEM = re.compile(
+    r"^\s*#\s*include\s*<((?:sys|linux|mach)/[^>]+|"
+    r"(?:dirent|dlfcn|elf|fcntl|ftw|glob|io|link|malloc|poll|pwd|sched|semaphore|"
+    r"signal|spawn|strings|ucontext|unistd|utime|windows)\.h)>|"
+    r"\b(clock_(?:gettime|getres|nanosleep)|nanosleep|fdopen|fileno|fopencookie|popen|"
+    r"mkstemp|mkdtemp|realpath|pthread_(?:setname|getattr|setaffinity)_np|"
+    r"pthread_(?:sigmask|kill)|sysconf|sched_yield)\(|"
+    r"\b(__linux__|__APPLE__|__MACH__|__FreeBSD__|__unix__|_WIN32|_WIN64|_MSC_VER)\b"
+)
+SYSTEM_FILES = {
+    "include/drjit-core/types.h": "how a library marks what it exports",
+    "src/base/log.c": "strcasecmp()",
+    "src/engine/llvm/llvm_object.c": "ELF, the format of the objects that it loads",
+    "src/python/base/interrupt.c": "the extension sees public headers only",
+}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<(drjit-core/[^>]+)>)')
 
 
@@ -276,6 +299,25 @@ def check_plan(file: Path) -> Iterator[str]:
             yield f"{name(file)}:{number}: '{match[0]}' is for the folder of that CPU"
 
 
+def check_system(file: Path) -> Iterator[str]:
+    """Yield a message for what belongs to a system and stands in another room.
+
+    A file of SYSTEM_FILES has something of the kind, or does not belong there."""
+    if layer(file) == SYSTEM_ROOM:
+        return
+    found = 0
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        match = SYSTEM.search(line)
+        if not match:
+            continue
+        found += 1
+        if name(file) not in SYSTEM_FILES:
+            what = next(group for group in match.groups() if group)
+            yield f"{name(file)}:{number}: '{what}' is for src/os, or SYSTEM_FILES"
+    if name(file) in SYSTEM_FILES and not found:
+        yield f"{name(file)}:1: needs no exception in SYSTEM_FILES"
+
+
 def check_sizes(file: Path) -> Iterator[str]:
     """Yield a message for each size of a variable that is used in another way."""
     own = name(file)
@@ -383,6 +425,7 @@ def main() -> int:
         errors += check_variables(file)
         errors += check_sizes(file)
         errors += check_plan(file)
+        errors += check_system(file)
         graph[file] = list(read_includes(file, errors))
         for include in graph[file]:
             for check in (check_direction, check_derivatives):

@@ -22,8 +22,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
 
 ROOTS = {
     "EXPORT_ALWAYS": """
-        base/alloc.c base/clock.c base/error.c base/interrupt.c base/log.c
-        base/machine.c base/text.c base/thread.c
+        base/alloc.c base/error.c base/interrupt.c base/log.c base/text.c base/thread.c
+        os/clock.c os/machine.c os/pages.c os/threads.c
         device/buffer.c device/collector.c device/command.c device/device.c
         device/outcome.c device/queue.c device/redo.c device/stream.c device/uses.c
         device/cpu/cpu_device.c device/cpu/cpu_hints.c device/cpu/cpu_job.c

@@ -2,9 +2,9 @@
  * api_eval.c -- scheduling, evaluation, events, kernel history, profile
  */
 #include "api/api.h"
+#include "api/profile.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/profile.h"
 #include "device/event.h"
 #include "device/redo.h"
 #include "kernel/cache.h"

@@ -2,10 +2,10 @@
  * api_life.c -- initialisation, shutdown, synchronisation
  */
 #include "api/api.h"
+#include "api/profile.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "base/profile.h"
 #include "base/text.h"
 #include "device/device.h"
 #include "device/stream.h"

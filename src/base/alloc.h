@@ -1,9 +1,10 @@
 /*
- * alloc.h -- the library's only door to malloc and the system's pages
+ * alloc.h -- the library's only door to malloc
  *
- * All memory of the library, array contents included, comes from here. The hostile
- * build makes the n-th request fail (alloc_fail_at), so every caller handles NULL; on
- * failure the functions record JIT_ERROR_MEMORY for the calling thread.
+ * All memory of the library comes from here, or from the system by the page
+ * (os/pages.h, os/code_pages.h). The hostile build makes the n-th request fail
+ * (alloc_fail_at), so every caller handles NULL; on failure the functions record
+ * JIT_ERROR_MEMORY for the calling thread.
  */
 #ifndef BASE_ALLOC_H
 #define BASE_ALLOC_H
@@ -21,15 +22,6 @@ void *alloc_zero(size_t count, size_t size);
 void *alloc_resize(void *ptr, size_t size);
 /** 'size' bytes aligned to 64. Released by alloc_free() too. */
 void *alloc_aligned(size_t size);
-/** Whole pages for 'size' bytes, at a multiple of 'alignment' (a power of two, at least
- *  64 KiB): unlike the C library's, a large block goes back to the system when
- *  it is released, whatever lies beside it. */
-void *alloc_pages(size_t size, size_t alignment);
-/** Release what alloc_pages() gave for 'size' bytes. */
-void alloc_pages_free(void *ptr, size_t size);
-/** All of this block will be written: have the system give its pages at once, which
- *  takes a third of the time of a fault for each. Nothing happens to small blocks. */
-void alloc_touch(void *ptr, size_t size);
 /** A copy of a string. */
 char *alloc_string(const char *text);
 /** Release; NULL is fine. */
@@ -53,8 +45,8 @@ void alloc_free(void *ptr);
 void alloc_fail_at(uint64_t n);
 /** Fallible steps taken since the last alloc_fail_at(). */
 uint64_t alloc_steps(void);
-/** Count one fallible step; true if it is the one that has to fail. For use by file.c
- *  and loaders. Compiles to 'false' unless built with JIT_HOSTILE. */
+/** Count one fallible step; true if it is the one that has to fail. For use by
+ *  src/os and loaders. Compiles to 'false' unless built with JIT_HOSTILE. */
 bool alloc_fault(void);
 
 #endif

@@ -16,13 +16,13 @@
  */
 #include "device/buffer.h"
 
-#include <sched.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "device/device.h"
 #include "device/redo.h"
+#include "os/clock.h"
+#include "os/threads.h"
 
 enum {
     MIN_SHIFT = 6,           /* the smallest class has 64 bytes */
@@ -63,7 +63,7 @@ static __attribute__((noinline)) void wait_lock(void)
     for (uint32_t spins = 1;
          atomic_flag_test_and_set_explicit(&lock, memory_order_acquire); spins++) {
         if (spins >= SPINS) {
-            sched_yield();
+            threads_yield();
             spins = 0;
         }
     }
@@ -260,14 +260,6 @@ void buffer_set_cache_limit(Device *device, size_t bytes)
     destroy_all(list);
 }
 
-/* Seconds since some day. */
-static uint32_t ask_time(void)
-{
-    struct timespec time;
-    return clock_gettime(CLOCK_MONOTONIC_COARSE, &time) ? 0
-                                                        : (uint32_t) time.tv_sec + 1;
-}
-
 /* With the lock held. */
 static void note_time(uint32_t time)
 {
@@ -318,7 +310,7 @@ static Buffer *create(Device *device, uint32_t size_class)
 /* What was not used for long goes, and what is too much. */
 static __attribute__((noinline)) void expire(Cache *cache)
 {
-    uint32_t time = ask_time();
+    uint32_t time = clock_seconds();
     take_lock();
     note_time(time);
     Buffer *list = take_superfluous(cache);
@@ -560,7 +552,7 @@ static void unmap(Buffer *buffer)
 /* Into the cache. Commands hold references, so none is left that uses it. */
 static __attribute__((noinline)) void put_back(Cache *cache, Buffer *buffer)
 {
-    uint32_t time = is_large(buffer) ? ask_time() : 0;
+    uint32_t time = is_large(buffer) ? clock_seconds() : 0;
     take_lock();
     note_time(time);
     cache->stats.used -= buffer->size;

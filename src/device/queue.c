@@ -6,11 +6,11 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "base/clock.h"
 #include "device/collector.h"
 #include "device/device.h"
 #include "device/outcome.h"
 #include "device/redo.h"
+#include "os/clock.h"
 
 Queues queues = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, 0 };
 

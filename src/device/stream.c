@@ -31,7 +31,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/thread.h"
 #include "device/collector.h"
@@ -40,6 +39,7 @@
 #include "device/queue.h"
 #include "device/redo.h"
 #include "device/uses.h"
+#include "os/clock.h"
 
 static pthread_cond_t resumed = PTHREAD_COND_INITIALIZER; /* 'halted' was cleared */
 static uint64_t base_position; /* of new streams: beyond those of all freed ones;

@@ -7,9 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "export/export_files.h"
 #include "export/export_plan.h"
+#include "os/file.h"
 #include "trace/eval/work.h"
 
 /* -------------------------------------------------------------------------- texts */

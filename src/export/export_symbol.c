@@ -11,10 +11,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/library.h"
 #include "base/text.h"
 #include "export/export_files.h"
 #include "export/export_name.h"
+#include "os/library.h"
 
 /* What the files that are written declare for each function, or for the library, which
  * is called as its first function is. */

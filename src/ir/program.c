@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "os/pages.h"
 
 /* Does this operation give the same value in all lanes if its operands do? */
 static uint8_t uniform_flag(const Program *program, Op op, uint32_t count,
@@ -201,7 +202,7 @@ static bool copy_array(void *out, uint32_t *capacity, const void *data, uint32_t
         return true;
     void *copy = alloc_get(count * size);
     TRY(copy, false);
-    alloc_touch(copy, count * size);
+    pages_touch(copy, count * size);
     memcpy(copy, data, count * size);
     memcpy(out, &copy, sizeof(copy));
     return true;

@@ -25,13 +25,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "kernel/cache_table.h"
 #include "kernel/compile.h"
 #include "kernel/literals.h"
 #include "kernel/tier.h"
+#include "os/clock.h"
 
 enum {
     DEFAULT_BOUND = 65536, /* kernels */

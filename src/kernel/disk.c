@@ -4,7 +4,7 @@
  * An entry is machine code that this process will execute, so nothing in a file is
  * believed before the keyed BLAKE2b over all of it fits; the key is a file of random
  * bytes beside the entries that only the user can read (disk_folder.c). Entries are
- * read and published through base/file.c, which looks after links, owners, modes and
+ * read and published through os/file.c, which looks after links, owners, modes and
  * half-written files. See docs/dev/cache-format.md for the layout and for what this
  * protects against.
  *
@@ -14,20 +14,18 @@
  */
 #include "kernel/disk.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "kernel/disk_evict.h"
 #include "kernel/disk_folder.h"
+#include "os/file.h"
 
 enum {
     FORMAT_VERSION = 1,
@@ -202,7 +200,7 @@ static bool load(const DiskFolder *now, const char *path, Hash128 key,
             memcpy(copy, (uint8_t *) file + code, file_size - code);
             *data = copy;
             *size = file_size - code;
-            utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); /* recently used */
+            file_touch(path); /* recently used */
             ok = true;
         }
     }
@@ -257,9 +255,8 @@ static uint8_t *make_entry(const DiskFolder *now, Hash128 key, const char *engin
 /* Write an entry. Only a folder cannot be replaced by a file: it is moved aside. */
 static bool publish(const char *path, const void *file, size_t size)
 {
-    struct stat info;
     TRY(!file_publish(path, file, size), true);
-    TRY(lstat(path, &info) == 0 && S_ISDIR(info.st_mode), false);
+    TRY(file_is_dir(path), false);
     TRY(file_move_aside(path), false);
     error_set(JIT_ERROR_SYSTEM, "a folder in the place of '%.300s' was moved aside",
               path);

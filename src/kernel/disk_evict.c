@@ -8,18 +8,14 @@
  */
 #include "kernel/disk_evict.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "os/folder.h"
 
 enum {
     HASH_DIGITS = 32,
@@ -72,24 +68,24 @@ static bool is_temporary(const char *name)
 }
 
 /* Note one file of the directory. */
-static bool visit(Scan *scan, int fd, const char *name)
+static bool visit(Scan *scan, const Folder *folder, const char *name)
 {
     bool entry = disk_evict_is_entry(name);
     if (!entry && !is_temporary(name))
         return true;
-    struct stat info;
-    if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
+    FolderFile file;
+    if (!folder_look(folder, name, &file))
         return true;
     if (!entry) {
-        if (info.st_mtime < scan->now - STALE_SECONDS)
-            unlinkat(fd, name, 0);
+        if (file.modified.tv_sec < scan->now - STALE_SECONDS)
+            (void) folder_remove(folder, name);
         return true;
     }
     TRY(vec_reserve(&scan->entries, &scan->capacity, scan->count + 1, sizeof(Entry)),
         false);
     Entry *e = &scan->entries[scan->count++];
-    e->used = info.st_mtim;
-    e->size = (uint64_t) info.st_size;
+    e->used = file.modified;
+    e->size = file.size;
     memcpy(e->name, name, strlen(name) + 1);
     scan->total += e->size;
     return true;
@@ -106,52 +102,41 @@ static int compare_use(const void *left, const void *right)
 }
 
 /* Delete from the old end. */
-static bool shrink(Scan *scan, int fd, uint64_t target)
+static bool shrink(Scan *scan, const Folder *folder, uint64_t target)
 {
     bool ok = true;
     qsort(scan->entries, scan->count, sizeof(Entry), compare_use);
     for (uint32_t i = 0; i < scan->count && scan->total > target; ++i) {
         const Entry *e = &scan->entries[i];
-        if (unlinkat(fd, e->name, 0) == 0 || errno == ENOENT)
+        if (folder_remove(folder, e->name))
             scan->total -= e->size;
         else
-            ok = error_set(JIT_ERROR_SYSTEM, "cannot delete the entry '%s': %m",
-                           e->name);
+            ok = false;
     }
     return ok;
 }
 
-static bool scan_dir(Scan *scan, DIR *stream)
+static bool scan_folder(Scan *scan, Folder *folder)
 {
+    const char *name;
     for (;;) {
-        errno = alloc_fault() ? EIO : 0;
-        const struct dirent *found = errno ? NULL : readdir(stream);
-        if (!found && errno)
-            return error_set(JIT_ERROR_SYSTEM, "cannot read the directory: %m");
-        if (!found)
-            return true;
-        TRY(visit(scan, dirfd(stream), found->d_name), false);
+        TRY(folder_next(folder, &name), false);
+        TRY(name, true);
+        TRY(visit(scan, folder, name), false);
     }
 }
 
 bool disk_evict(const char *dir, uint64_t bound, uint64_t *left)
 {
+    Folder folder;
     *left = 0;
-    int fd = alloc_fault() ? -1
-                           : open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!stream) {
-        if (fd >= 0)
-            close(fd);
-        return error_set(JIT_ERROR_SYSTEM, "cannot open the directory '%.300s': %m",
-                         dir);
-    }
+    TRY(folder_open(&folder, dir), false);
     Scan scan = { .now = time(NULL) };
-    bool ok = scan_dir(&scan, stream);
+    bool ok = scan_folder(&scan, &folder);
     if (ok && scan.total > bound)
-        ok = shrink(&scan, dirfd(stream), bound - bound / 8);
+        ok = shrink(&scan, &folder, bound - bound / 8);
     *left = scan.total;
     alloc_free(scan.entries);
-    closedir(stream);
+    folder_close(&folder);
     return ok;
 }

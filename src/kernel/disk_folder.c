@@ -4,7 +4,7 @@
  * The settings are guarded by a mutex, which the first user holds while it opens the
  * folder: that loads the cryptography (seal.c), and makes folder and key if they are
  * not there. Before, nothing of the kind happens. Processes coordinate through the file
- * system alone: the key appears by link, so the first process wins.
+ * system alone: the first one's key stays.
  */
 #include "kernel/disk_folder.h"
 
@@ -12,15 +12,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "os/file.h"
+#include "os/process.h"
 
 enum { KEY_SIZE = SEAL_KEY_SIZE, DEFAULT_MIB = 512, KEY_ATTEMPTS = 4 };
 
@@ -47,13 +45,10 @@ static char *clean_path(const char *path)
 {
     Text text = { 0 };
     if (path[0] != '/') {
-        char *cwd = getcwd(NULL, 0);
-        if (!cwd) {
-            error_set(JIT_ERROR_SYSTEM, "cannot find the current directory: %m");
-            return NULL;
-        }
+        char *cwd = file_current_dir();
+        TRY(cwd, NULL);
         text_putf(&text, "%s/", cwd);
-        free(cwd);
+        alloc_free(cwd);
     }
     text_put(&text, path);
     char *result = text_take(&text);
@@ -108,8 +103,7 @@ static uint64_t choose_bound(void)
 
 static bool prepare_dir(const char *dir)
 {
-    struct stat info;
-    if (lstat(dir, &info) != 0 && errno == ENOENT)
+    if (file_is_absent(dir))
         log_write(LogLevelInfo, "disk cache: creating directory \"%s\" ..", dir);
     return file_private_dir(dir);
 }
@@ -121,8 +115,7 @@ static bool read_key(const char *path, uint8_t key[KEY_SIZE], bool *absent)
     size_t size;
     if (!file_read_private(path, KEY_SIZE, &data, &size, absent))
         return false;
-    struct stat info;
-    bool ok = size == KEY_SIZE && lstat(path, &info) == 0 && !(info.st_mode & 077);
+    bool ok = size == KEY_SIZE && file_is_secret(path);
     if (ok)
         memcpy(key, data, KEY_SIZE);
     else
@@ -133,33 +126,13 @@ static bool read_key(const char *path, uint8_t key[KEY_SIZE], bool *absent)
     return ok;
 }
 
-/* Put a random key at 'path' unless there is a file already. The link gives it the
- * final name when its content is complete; of several processes the first one succeeds.
- * */
-static bool create_key(const char *path)
-{
-    Text name = { 0 };
-    text_putf(&name, "%s.%ld.%llx.tmp", path, (long) getpid(),
-              (unsigned long long) clock_ns());
-    const char *temporary = text_get(&name);
-    uint8_t key[KEY_SIZE];
-    seal_new_key(key);
-    bool ok = temporary && file_publish(temporary, key, sizeof key);
-    explicit_bzero(key, sizeof key);
-    if (ok) {
-        if ((alloc_fault() || link(temporary, path) != 0) && errno != EEXIST)
-            ok = error_set(JIT_ERROR_SYSTEM, "cannot create '%.300s': %m", path);
-        file_remove(temporary);
-    }
-    text_free(&name);
-    return ok;
-}
-
-static bool replace_key(const char *path)
+/* Put a random key at 'path': if there is no file already, or in its place. */
+static bool put_key(const char *path, bool first)
 {
     uint8_t key[KEY_SIZE];
     seal_new_key(key);
-    bool ok = file_publish(path, key, sizeof key);
+    bool ok = first ? file_publish_first(path, key, sizeof key)
+                    : file_publish(path, key, sizeof key);
     explicit_bzero(key, sizeof key);
     return ok;
 }
@@ -181,7 +154,7 @@ static bool find_key(const char *dir, uint8_t key[KEY_SIZE])
             log_write(LogLevelInfo, "disk cache: replacing the key: %s",
                       error_message());
         if (error_code() == JIT_ERROR_MEMORY ||
-            !(absent ? create_key(path) : replace_key(path)))
+            !put_key(path, absent))
             break;
     }
     text_free(&name);
@@ -202,7 +175,7 @@ static void choose(void)
 {
     disk.bound = choose_bound();
     disk.stage = STAGE_CHOSEN;
-    if (file_process_is_setuid())
+    if (process_is_setuid())
         error_set(JIT_ERROR_STATE,
                   "the process runs with the privileges of another user");
     else if (disk.bound == 0)

@@ -1,7 +1,7 @@
 /*
  * seal.c -- the cryptography of the disk cache: random keys, keyed authentication codes
  *
- * All of it is libsodium's, which is found with dlopen when the disk cache is first
+ * All of it is libsodium's, which is loaded when the disk cache is first
  * used: a program whose kernels are never stored does without. The declarations are our
  * own reading of its stable interface; no header is needed to build. It is never
  * unloaded.
@@ -12,12 +12,11 @@
  */
 #include "kernel/seal.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/library.h"
+#include "os/library.h"
 
 /* F(result, name, parameters) */
 #define SODIUM_FUNCTIONS(F)                                               \
@@ -70,7 +69,7 @@ static bool try_candidate(const char *path, bool *absent)
     error_set(JIT_ERROR_UNSUPPORTED, "libsodium cannot be used: %.200s: %.200s", path,
               reason ? reason : "there is no such file");
     if (handle)
-        dlclose(handle);
+        library_close(handle);
     return false;
 }
 

@@ -34,13 +34,13 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_job.h"
 #include "device/cpu/launch/cpu_describe.h"
 #include "device/stream.h"
+#include "os/clock.h"
 
 enum {
     FAR_PAGE = 4096,

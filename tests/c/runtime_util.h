@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "device/buffer.h"
@@ -29,6 +28,7 @@
 #include "device/cpu/pool.h"
 #include "device/event.h"
 #include "device/stream.h"
+#include "os/clock.h"
 
 /* TSan cannot follow a fork of several threads. */
 #if defined(__SANITIZE_THREAD__)

@@ -1,5 +1,5 @@
 /*
- * test_base.c -- memory, errors, log, containers, hash, files and clock
+ * test_base.c -- memory, errors, log, containers and hash
  *
  * Reference values come from elsewhere: hashes from the definition of XXH3 (checked
  * against libxxhash's own library object), the table from a plain array, quantities by
@@ -16,15 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/table.h"
@@ -535,200 +532,6 @@ static void test_hash(void **state)
     }
 }
 
-/* ------------------------------------------------------------------- files */
-
-static char root[200];
-
-static const char *in_root(const char *name)
-{
-    static char path[4][600];
-    static unsigned next;
-    char *result = path[next++ % 4];
-    snprintf(result, sizeof path[0], "%s/%s", root, name);
-    return result;
-}
-
-static int make_root(void **state)
-{
-    (void) state;
-    const char *base = getenv("TMPDIR");
-    snprintf(root, sizeof root, "%s/test_base.XXXXXX", base ? base : "/tmp");
-    return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-    (void) state;
-    char command[300];
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command);
-}
-
-static void expect_system_error(bool result, const char *message)
-{
-    assert_false(result);
-    assert_int_equal(error_code(), JIT_ERROR_SYSTEM);
-    assert_non_null(strstr(error_message(), message));
-    error_clear();
-}
-
-static void test_file_dir(void **state)
-{
-    (void) state;
-    const char *deep = in_root("a/b/c");
-    assert_true(file_private_dir(deep));
-    struct stat info;
-    assert_int_equal(stat(deep, &info), 0);
-    assert_int_equal(info.st_mode & 0777, 0700);
-    assert_true(file_private_dir(deep));
-
-    assert_int_equal(chmod(deep, 0750), 0);
-    expect_system_error(file_private_dir(deep), "others have access");
-    assert_int_equal(chmod(deep, 0700), 0);
-
-    const char *link = in_root("link");
-    assert_int_equal(symlink(deep, link), 0);
-    expect_system_error(file_private_dir(link), "link");
-
-    assert_true(file_publish(in_root("plain"), "x", 1));
-    expect_system_error(file_private_dir(in_root("plain")), "plain");
-    expect_system_error(file_private_dir(in_root("plain/below")), "plain");
-    /* Giving a file away is not always allowed, not even to root in a container. */
-    if (chown(deep, 12345, 12345) == 0)
-        expect_system_error(file_private_dir(deep), "another user");
-}
-
-static void expect_content(const char *path, const void *data, size_t size)
-{
-    void *found = NULL;
-    size_t found_size = 0;
-    bool absent = true;
-    assert_true(file_read_private(path, 1 << 20, &found, &found_size, &absent));
-    assert_false(absent);
-    assert_int_equal(found_size, size);
-    assert_memory_equal(found, data, size);
-    alloc_free(found);
-}
-
-static void test_file_publish(void **state)
-{
-    (void) state;
-    const char *path = in_root("entry");
-    static char large[300000];
-    memset(large, 'q', sizeof large);
-    assert_true(file_publish(path, large, sizeof large));
-    expect_content(path, large, sizeof large);
-    struct stat info;
-    assert_int_equal(stat(path, &info), 0);
-    assert_int_equal(info.st_mode & 0777, 0600);
-
-    assert_true(file_publish(path, "new", 3));
-    expect_content(path, "new", 3);
-    assert_true(file_publish(path, "", 0));
-    assert_int_equal(stat(path, &info), 0);
-    assert_int_equal(info.st_size, 0);
-
-    expect_system_error(file_publish(in_root("missing/entry"), "x", 1), "missing");
-    /* A directory in the way: the rename fails and the temporary goes away. */
-    assert_int_equal(mkdir(in_root("taken"), 0700), 0);
-    expect_system_error(file_publish(in_root("taken"), "x", 1), "taken");
-    char command[300];
-    snprintf(command, sizeof command, "! ls -a '%s' | grep -q tmp", root);
-    assert_int_equal(system(command), 0);
-
-    assert_true(file_remove(path));
-    assert_true(file_remove(path));
-    expect_system_error(file_remove(in_root("taken")), "taken");
-}
-
-static void test_file_read(void **state)
-{
-    (void) state;
-    const char *path = in_root("read");
-    void *data = NULL;
-    size_t size = 0;
-    bool absent = false;
-    expect_system_error(file_read_private(path, 100, &data, &size, &absent), "read");
-    assert_true(absent);
-
-    assert_true(file_publish(path, "0123456789", 10));
-    expect_system_error(file_read_private(path, 9, &data, &size, &absent), "too large");
-    assert_false(absent);
-    expect_content(path, "0123456789", 10);
-
-    assert_int_equal(chmod(path, 0620), 0);
-    expect_system_error(file_read_private(path, 100, &data, &size, &absent),
-                        "can write");
-    assert_int_equal(chmod(path, 0644), 0);
-    expect_content(path, "0123456789", 10);
-
-    const char *link = in_root("read-link");
-    assert_int_equal(symlink(path, link), 0);
-    expect_system_error(file_read_private(link, 100, &data, &size, &absent),
-                        "read-link");
-    assert_int_equal(mkfifo(in_root("fifo"), 0600), 0);
-    expect_system_error(file_read_private(in_root("fifo"), 100, &data, &size, &absent),
-                        "not a regular file");
-    expect_system_error(file_read_private(root, 100, &data, &size, &absent),
-                        "not a regular file");
-    if (chown(path, 12345, 12345) == 0)
-        expect_system_error(file_read_private(path, 100, &data, &size, &absent),
-                            "another user");
-}
-
-#if defined(JIT_HOSTILE)
-/* Every system call of a publication and a reading fails once: nothing is left behind,
- * the old content stays, and the next call works. */
-static void test_file_faults(void **state)
-{
-    (void) state;
-    const char *path = in_root("hostile/entry");
-    assert_true(file_private_dir(in_root("hostile")));
-    assert_true(file_publish(path, "old", 3));
-    unsigned failures = 0;
-    for (uint64_t n = 1; n < 50; ++n) {
-        alloc_fail_at(n);
-        bool ok = file_publish(path, "new", 3);
-        alloc_fail_at(0);
-        expect_content(path, ok ? "new" : "old", 3);
-        char command[300];
-        snprintf(command, sizeof command, "ls -A '%s/hostile' | wc -l | grep -qx 1",
-                 root);
-        assert_int_equal(system(command), 0);
-        failures += !ok;
-        if (ok)
-            break;
-        assert_int_not_equal(error_code(), JIT_OK);
-    }
-    assert_true(failures >= 4 && failures < 20);
-    failures = 0;
-    for (uint64_t n = 1; n < 50; ++n) {
-        void *data = NULL;
-        size_t size;
-        bool absent;
-        alloc_fail_at(n);
-        bool ok = file_read_private(path, 100, &data, &size, &absent);
-        alloc_fail_at(0);
-        alloc_free(data);
-        failures += !ok;
-        if (ok)
-            break;
-    }
-    assert_int_equal(failures, 4); /* open, inspect, memory, read */
-    error_clear();
-}
-#endif
-
-static void test_setuid_and_clock(void **state)
-{
-    (void) state;
-    assert_false(file_process_is_setuid());
-    uint64_t first = clock_ns();
-    usleep(2000);
-    uint64_t passed = clock_ns() - first;
-    assert_true(passed >= 2000000 && passed < 60000000000u);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -744,14 +547,9 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_quantities),
         cmocka_unit_test(test_hash),
-        cmocka_unit_test_setup_teardown(test_file_dir, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(test_file_publish, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(test_file_read, make_root, remove_root),
 #if defined(JIT_HOSTILE)
         cmocka_unit_test(test_text_failure),
-        cmocka_unit_test_setup_teardown(test_file_faults, make_root, remove_root),
 #endif
-        cmocka_unit_test(test_setuid_and_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "engine/native/run/native_debug.h"
 #include "engine/native/run/native_map.h"
+#include "os/code_names.h"
 
 enum { KERNELS = 5000, LARGE = 100000 };
 
@@ -209,8 +209,8 @@ static void test_gdb(void **unused)
     } __jit_debug_descriptor;
     NativeMapping mapping = add_function(3, 64);
     Hash128 hash = { .low = 2, .high = 1 };
-    void *a = native_debug_add(mapping.code, mapping.size, hash);
-    void *b = native_debug_add(mapping.code, mapping.size, hash);
+    void *a = code_names_add(mapping.code, mapping.size, hash);
+    void *b = code_names_add(mapping.code, mapping.size, hash);
     assert_non_null(a);
     assert_ptr_equal(__jit_debug_descriptor.first, b);
     assert_int_equal(__jit_debug_descriptor.action, 1);
@@ -226,10 +226,10 @@ static void test_gdb(void **unused)
     assert_non_null(memmem(entry.object, entry.size, name, sizeof name));
     const void *code = mapping.code;
     assert_non_null(memmem(entry.object, entry.size, &code, sizeof code));
-    native_debug_remove(b);
+    code_names_remove(b);
     assert_int_equal(__jit_debug_descriptor.action, 2);
     assert_ptr_equal(__jit_debug_descriptor.first, a);
-    native_debug_remove(a);
+    code_names_remove(a);
     assert_null(__jit_debug_descriptor.first);
     native_map_remove(&mapping);
 }
@@ -248,7 +248,7 @@ static void test_perf_map(void **unused)
         setenv("DRJIT_PERF", "map", 1);
         NativeMapping mapping = add_function(3, 64);
         Hash128 hash = { .low = 5, .high = 4 };
-        native_debug_remove(native_debug_add(mapping.code, mapping.size, hash));
+        code_names_remove(code_names_add(mapping.code, mapping.size, hash));
         snprintf(expected, sizeof expected, "%llx 40 drjit_%016x%016x\n",
                  (unsigned long long) (uintptr_t) mapping.code, 4, 5);
         char found[256] = "";

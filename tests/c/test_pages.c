@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "device/cpu/cpu_pages.h"
+#include "os/pages.h"
 
 enum {
     LEAST = 1 << 16,
@@ -154,11 +155,11 @@ static bool is_touched(char *block, size_t bytes)
 /* Systems before Linux 5.14 cannot. */
 static bool system_touches(void)
 {
-    char *block = alloc_pages(LEAST, LEAST);
+    char *block = pages_get(LEAST, LEAST);
     assert_non_null(block);
-    alloc_touch(block, LEAST);
+    pages_touch(block, LEAST);
     bool touches = is_touched(block, LEAST);
-    alloc_pages_free(block, LEAST);
+    pages_release(block, LEAST);
     return touches;
 }
 

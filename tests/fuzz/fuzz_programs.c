@@ -25,9 +25,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "engine/interp/interp.h"
+#include "os/clock.h"
 #if defined(__x86_64__)
 #include "few_rows_target.h"
 #endif

@@ -4,13 +4,13 @@
 #include "ad/derive/ad_tape.h"
 
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "ad/array/ad_local.h"
 #include "ad/array/ad_moves.h"
 #include "ad/derive/ad_room.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "os/machine.h"
 
 /* ---------------------------------------------------------------- the limit */
 
@@ -24,11 +24,7 @@ void ad_set_tape_limit(size_t bytes)
 size_t ad_tape_limit(void)
 {
     size_t limit = atomic_load(&tape_limit);
-    if (limit)
-        return limit;
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (size_t) pages / 4 * (size_t) size
-                                 : (size_t) 1 << 30;
+    return limit ? limit : machine_memory() / 4;
 }
 
 /* ---------------------------------------------------------------- what is needed */

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/machine.h"
 #include "device/cpu/cpu_job.h"
 #include "device/cpu/cpu_pages.h"
 #include "device/cpu/launch/cpu_batch.h"
@@ -23,6 +22,7 @@
 #include "device/cpu/primitives/reduce.h"
 #include "device/cpu/primitives/transfer.h"
 #include "device/stream.h"
+#include "os/machine.h"
 
 enum { PADDING = 64 };
 

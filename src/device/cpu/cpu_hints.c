@@ -3,8 +3,8 @@
  */
 #include "device/cpu/cpu_hints.h"
 
-#include "base/machine.h"
 #include "device/cpu/pool.h"
+#include "os/machine.h"
 
 size_t cpu_hints_cache(void)
 {

@@ -19,11 +19,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/interrupt.h"
 #include "device/cpu/pool.h"
 #include "device/device.h"
 #include "device/stream.h"
+#include "os/clock.h"
 
 enum { SHARE_NS = 20000 };
 

@@ -19,10 +19,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <sys/mman.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
+#include "os/pages.h"
 
 enum {
     PADDING = 64,
@@ -46,10 +45,9 @@ static _Atomic bool wanted; /* a reserve: a slab has come into use */
 
 static char *map(size_t bytes)
 {
-    char *pages = alloc_pages(bytes, huge_page);
-    /* Advice only: where it is refused, small pages serve. */
+    char *pages = pages_get(bytes, huge_page);
     if (pages)
-        (void) madvise(pages, bytes - bytes % huge_page, MADV_HUGEPAGE);
+        pages_prefer_large(pages, bytes - bytes % huge_page);
     return pages;
 }
 
@@ -134,7 +132,7 @@ static Slab *make_slab(void)
 static void free_slab(Slab *slab)
 {
     if (slab)
-        alloc_pages_free(units_of(slab), slab_bytes());
+        pages_release(units_of(slab), slab_bytes());
 }
 
 /* The first units of a slab that is not in use yet. With the lock held. */
@@ -204,7 +202,7 @@ void *cpu_pages_get(size_t bytes)
 void cpu_pages_release(void *address, size_t bytes)
 {
     if (bytes >= huge_page)
-        alloc_pages_free(address, bytes + PADDING);
+        pages_release(address, bytes + PADDING);
     else
         give_units(address, count_units(bytes));
 }
@@ -219,7 +217,7 @@ void cpu_pages_prepare(void)
         error_clear(); /* nobody has asked for it */
         return;
     }
-    alloc_touch(units_of(slab), huge_page);
+    pages_touch(units_of(slab), huge_page);
     slab->used = 0;
     pthread_mutex_lock(&lock);
     if (slabs && !reserve) {

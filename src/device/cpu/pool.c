@@ -21,20 +21,19 @@
 #include "device/cpu/pool.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/machine.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_job.h"
 #include "device/cpu/cpu_pages.h"
 #include "device/stream.h"
+#include "os/clock.h"
+#include "os/machine.h"
+#include "os/threads.h"
 
 enum { SPIN_NS = 30000, SPIN_STEPS = 32, MAX_SIZE = 4096 };
 
@@ -143,20 +142,11 @@ static void *work(void *number)
     }
 }
 
-/* Signals are for the program's own threads, so workers are born with all blocked. */
 static bool create(uint32_t number)
 {
     pthread_t *thread = &threads[number];
-    if (alloc_fault())
-        return false;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int status = pthread_create(thread, NULL, work, (void *) (uintptr_t) number);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (status != 0)
-        return false;
-    pthread_setname_np(*thread, "drjit-worker");
+    TRY(threads_start(thread, 0, work, (void *) (uintptr_t) number), false);
+    threads_name(*thread, "drjit-worker");
     return true;
 }
 

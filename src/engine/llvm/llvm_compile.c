@@ -21,9 +21,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/stack.h"
 #include "engine/llvm/llvm_load.h"
 #include "engine/llvm/llvm_object.h"
+#include "os/stack.h"
 
 /* Values of LLVM's C enumerations. */
 enum {

@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "base/stack.h"
 #include "device/cpu/launch/cpu_code.h"
 #include "engine/llvm/llvm_compile.h"
 #include "engine/llvm/llvm_ir.h"
 #include "engine/llvm/llvm_load.h"
 #include "engine/llvm/llvm_object.h"
+#include "os/clock.h"
+#include "os/stack.h"
 
 /* Raised whenever equal Programs get other code than before. */
 enum { ENGINE_REVISION = 6 };

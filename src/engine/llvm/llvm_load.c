@@ -1,5 +1,5 @@
 /*
- * llvm_load.c -- finds libLLVM with dlopen
+ * llvm_load.c -- finds libLLVM, and loads it
  *
  * Order: the file DRJIT_LIBLLVM_PATH names (then nothing else is tried), versioned
  * names of the dynamic linker's search path, newest first, the usual directories of
@@ -10,7 +10,6 @@
  */
 #include "engine/llvm/llvm_load.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,11 +17,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/library.h"
-#include "base/stack.h"
 #include "base/text.h"
 #include "engine/llvm/llvm_compile.h"
+#include "os/library.h"
+#include "os/process.h"
+#include "os/stack.h"
 
 enum { LLVM_NEWEST = 22, LLVM_OLDEST = 15 };
 
@@ -56,9 +55,9 @@ static bool find_version(void *handle, const char **reason)
     }
     library.major = LLVM_OLDEST;
     library.minor = library.patch = 0;
-    *reason = dlsym(handle, "LLVMContextCreate") ? "it is older than version 15"
-                                                 : "it is not libLLVM";
-    return dlsym(handle, "LLVMContextSetOpaquePointers") != NULL;
+    *reason = library_has(handle, "LLVMContextCreate") ? "it is older than version 15"
+                                                       : "it is not libLLVM";
+    return library_has(handle, "LLVMContextSetOpaquePointers");
 }
 
 /* No optimisation but a good register allocator. Scheduling would cost a tenth of the
@@ -124,14 +123,14 @@ static bool try_candidate(const char *path, Text *report)
         return true;
     }
     text_putf(report, "\n  %s: %s", path, reason);
-    dlclose(handle);
+    library_close(handle);
     return false;
 }
 
 static bool search(Text *report)
 {
     const char *chosen = getenv("DRJIT_LIBLLVM_PATH");
-    if (chosen && *chosen && !file_process_is_setuid()) {
+    if (chosen && *chosen && !process_is_setuid()) {
         TRY(!try_candidate(chosen, report), true);
         if (report->size == 0) {
             text_putf(report, "\n  %s: no such file", chosen);

@@ -13,14 +13,12 @@
 #include "engine/llvm/llvm_object.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "os/code_pages.h"
 
 enum { SECTION_LIMIT = 4096, ALIGN_LIMIT = 4096 };
 #define MEMORY_LIMIT ((uint64_t) 1 << 30)
@@ -392,30 +390,14 @@ static bool find_number(const Reader *reader, LlvmObject *object)
 
 static bool map_memory(Reader *reader, LlvmObject *object)
 {
-    uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE);
-    object->size = (size_t) ((reader->memory_size + page - 1) / page * page);
-    void *memory = alloc_fault() ? MAP_FAILED
-                                 : mmap(NULL, object->size, PROT_READ | PROT_WRITE,
-                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        return error_set(JIT_ERROR_SYSTEM,
-                         "memory for machine code (%zu bytes) was refused",
-                         object->size);
-    }
-    object->memory = memory;
-    reader->memory = memory;
-    return true;
+    object->size = (size_t) reader->memory_size;
+    object->memory = reader->memory = code_pages_get(object->size);
+    return object->memory != NULL;
 }
 
 static bool protect(const LlvmObject *object)
 {
-    if (alloc_fault() ||
-        mprotect(object->memory, object->size, PROT_READ | PROT_EXEC) != 0) {
-        return error_set(JIT_ERROR_SYSTEM,
-                         "the system does not allow machine code made at "
-                         "run time (mprotect: %s)",
-                         strerror(errno));
-    }
+    TRY(code_pages_seal(object->memory, object->size), false);
     __builtin___clear_cache((char *) object->memory,
                             (char *) object->memory + object->size);
     return true;
@@ -462,7 +444,7 @@ bool llvm_object_map(const void *data, size_t size, const char *prefix,
 void llvm_object_unmap(LlvmObject *object)
 {
     if (object->memory) {
-        munmap(object->memory, object->size);
+        code_pages_release(object->memory, object->size);
     }
     *object = (LlvmObject){ 0 };
 }

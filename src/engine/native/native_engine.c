@@ -16,8 +16,9 @@
 #include "engine/interp/interp.h"
 #include "engine/native/native_choose.h"
 #include "engine/native/plan/native.h"
-#include "engine/native/run/native_debug.h"
 #include "engine/native/run/native_map.h"
+#include "os/code_names.h"
+#include "os/pages.h"
 
 enum {
     REVISION = 1, /* part of the fingerprint: change it with the results */
@@ -151,7 +152,7 @@ void *native_take_plan(Native *n, size_t size)
         n->plan_size = 0;
         TRY(n->plan = alloc_get(size), NULL);
         n->plan_size = size;
-        alloc_touch(n->plan, size);
+        pages_touch(n->plan, size);
     }
     return n->plan;
 }
@@ -241,7 +242,7 @@ static void *copy_aligned(const void *data, size_t size)
 {
     void *copy = alloc_aligned(size + LINE);
     if (copy && size) {
-        alloc_touch(copy, size);
+        pages_touch(copy, size);
         memcpy(copy, data, size);
     }
     return copy;
@@ -265,7 +266,7 @@ static void release(Code *base)
 {
     EngineCode *code = (EngineCode *) (void *) base;
     if (code->debug)
-        native_debug_remove(code->debug);
+        code_names_remove(code->debug);
     if (code->mapping.code)
         native_map_remove(&code->mapping);
     alloc_free(code->native.pool);
@@ -299,7 +300,7 @@ static bool make_code(EngineCode *code, Native *n, const Program *program, Hash1
     code->pool_size = n->pool_size;
     code->step_count = n->helper_count;
     code->extensions = n->extensions;
-    code->debug = native_debug_add(code->mapping.code, code->mapping.size, hash);
+    code->debug = code_names_add(code->mapping.code, code->mapping.size, hash);
     return true;
 }
 

@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -31,17 +30,18 @@
 #include "kernel/cache.h"
 #include "kernel/launch.h"
 #include "kernel/tier.h"
+#include "os/clock.h"
 #include "trace/eval/assemble.h"
 #include "trace/eval/effects.h"
 #include "trace/eval/evaluate_fused.h"
 #include "trace/eval/expand.h"
 #include "trace/eval/report.h"
 #include "trace/eval/work.h"
-#include "trace/graph/pending.h"
 #include "trace/graph/hooks.h"
-#include "trace/graph/watch.h"
 #include "trace/graph/node.h"
+#include "trace/graph/pending.h"
 #include "trace/graph/region.h"
+#include "trace/graph/watch.h"
 
 /** Memory that a thread's evaluations use again and again. */
 typedef struct Workspace {

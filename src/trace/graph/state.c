@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
-#include "base/biased_lock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/vec.h"
@@ -16,12 +15,13 @@
 #include "device/stream.h"
 #include "kernel/cache.h"
 #include "kernel/disk.h"
+#include "trace/graph/biased_lock.h"
 #include "trace/graph/hooks.h"
-#include "trace/graph/watch.h"
 #include "trace/graph/lvn.h"
 #include "trace/graph/marks.h"
 #include "trace/graph/mask.h"
 #include "trace/graph/record.h"
+#include "trace/graph/watch.h"
 
 State state = { .expand_threshold = 1 << 20 };
 

@@ -15,10 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/biased_lock.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "ir/program.h"
+#include "trace/graph/biased_lock.h"
 #include "trace/graph/extra.h"
 #include "trace/graph/var.h"
 

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "device/cpu/launch/cpu_launch.h"
 #include "device/cpu/pool.h"
+#include "os/clock.h"
 
 enum {
     SHARED = 4096, /* bytes that several may read */

@@ -22,12 +22,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/launch/cpu_code.h"
 #include "device/cpu/launch/cpu_launch.h"
 #include "ir/reduce_rule.h"
+#include "os/clock.h"
 
 enum {
     UNIT = 32768, /* lanes, or one row if that has more: in the second-level cache with

@@ -33,7 +33,6 @@
 #include "device/cpu/primitives/scan.h"
 
 #include <assert.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -46,6 +45,7 @@
 #include "device/cpu/primitives/scan_columns.h"
 #include "ir/reduce_rule.h"
 #include "ir/type.h"
+#include "os/threads.h"
 
 enum {
     STRETCH = 1 << 18,  /* bytes of a stretch at most: it stays in the cache */
@@ -75,7 +75,7 @@ static uint64_t await(const Link *link)
 {
     for (unsigned spins = 0; !is_known(link);)
         if (++spins > SPINS)
-            sched_yield();
+            threads_yield();
     return link->value;
 }
 

@@ -1,13 +1,11 @@
 /*
  * native_map.h -- executable memory
  *
- * Small kernels share pages: a chunk is a file in memory that is mapped executable.
- * Kernels are written to the file; nothing is mapped writable and executable. Memory of
- * a chunk is used once: it goes back to the system when its
- * last kernel is gone, so a forked process, which has the chunks in common with its
- * parent, never sees code change. Where the system has no such files in memory, and for
- * large kernels, a kernel has a mapping of its own that is writable first and
- * executable then.
+ * Small kernels share pages: a chunk is a window (os/code_pages.h), executable here and
+ * written elsewhere. Memory of a chunk is used once: it goes back to the system when
+ * its last kernel is gone, so a forked process, which has the chunks in common with its
+ * parent, never sees code change. Where the system has no windows, and for large
+ * kernels, a kernel has pages of its own that are writable first and executable then.
  *
  * Thread-safe.
  */

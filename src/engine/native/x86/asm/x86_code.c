@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "engine/native/x86/asm/x86_text.h"
+#include "os/pages.h"
 
 /* An instruction has at most 15 bytes and is written with stores of up to 8. Four
  * copies of one are written without looking at the limit again. */
@@ -69,7 +70,7 @@ void x86_grow(X86 *x, size_t size)
                 "bytes of machine code", MAX_CAPACITY);
     }
     if (code) {
-        alloc_touch(code + used, capacity - used);
+        pages_touch(code + used, capacity - used);
         x->code = code;
         x->at = code + used;
         x->limit = code + capacity - SLACK;

@@ -1,36 +1,12 @@
 /*
  * biased_lock.c -- see biased_lock.h
  */
-#include "base/biased_lock.h"
+#include "trace/graph/biased_lock.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define WATCHED 1 /* by the thread sanitizer, which does not know membarrier */
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define WATCHED 1
-#endif
-#endif
-
-#if defined(__linux__) && defined(__NR_membarrier) && !defined(WATCHED)
-#include <linux/membarrier.h>
-static bool register_barrier(void)
-{
-    return syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) ==
-           0;
-}
-static void barrier_everywhere(void)
-{
-    syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-}
-#else
-static bool register_barrier(void) { return false; }
-static void barrier_everywhere(void) {}
-#endif
+#include "os/barrier.h"
+#include "os/threads.h"
 
 BiasedLock biased_lock;
 
@@ -45,7 +21,7 @@ static void end_privilege(void)
     barrier_everywhere();
     /* Partner of the release stores of the owner. */
     while (atomic_load_explicit(&biased_lock.owner_inside, memory_order_acquire))
-        sched_yield();
+        threads_yield();
 }
 
 void biased_lock_slow(void)
@@ -53,7 +29,7 @@ void biased_lock_slow(void)
     pthread_mutex_lock(&mutex);
     if (atomic_load_explicit(&biased_lock.shared, memory_order_relaxed))
         return;
-    if (!claimed && register_barrier()) {
+    if (!claimed && barrier_register()) {
         claimed = true;
         thread_self.lock_owner = true;
         atomic_store_explicit(&biased_lock.owner_inside, true, memory_order_relaxed);

@@ -1,16 +1,16 @@
 /*
  * profile.c -- see profile.h
  */
-#include "base/profile.h"
+#include "api/profile.h"
 
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "os/clock.h"
+#include "os/process.h"
+#include "os/threads.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *file;          /* guarded by the lock, as is all below */
@@ -53,8 +53,8 @@ static void put_event(const char *phase, const char *name)
     FILE *out = timeline();
     if (out) {
         fprintf(out, "%s{\"ph\":\"%s\",\"pid\":%ld,\"tid\":%lu,\"ts\":%.3f,\"name\":\"",
-                empty ? "" : ",\n", phase, (long) getpid(), (unsigned long) gettid(),
-                (double) clock_ns() * 1e-3);
+                empty ? "" : ",\n", phase, (long) process_id(),
+                (unsigned long) threads_id(), (double) clock_ns() * 1e-3);
         put_name(out, name);
         fputs("\"}", out);
         empty = false;

@@ -1,8 +1,8 @@
 /*
  * stack.h -- calls that need a deep stack
  */
-#ifndef BASE_STACK_H
-#define BASE_STACK_H
+#ifndef OS_STACK_H
+#define OS_STACK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  *
  * Found out once, at the first question; may be asked by any thread.
  */
-#ifndef BASE_MACHINE_H
-#define BASE_MACHINE_H
+#ifndef OS_MACHINE_H
+#define OS_MACHINE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * machine.c -- see machine.h
  */
-#include "base/machine.h"
+#include "os/machine.h"
 
 #include <sched.h>
 #include <stdatomic.h>

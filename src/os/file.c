@@ -8,21 +8,21 @@
  * There is no fsync: a cache entry that a power cut truncates fails its authentication
  * and is rebuilt.
  */
-#include "base/file.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "os/clock.h"
+#include "os/process.h"
 
 enum { TEMPORARY_ATTEMPTS = 16 };
 
@@ -189,7 +189,7 @@ static const char *unused_name(const char *path, const char *ending, Text *name)
 {
     static _Atomic unsigned counter;
     text_clear(name);
-    text_putf(name, "%s.%ld.%u.%llx.%s", path, (long) getpid(),
+    text_putf(name, "%s.%ld.%u.%llx.%s", path, (long) process_id(),
               atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed),
               (unsigned long long) clock_ns(), ending);
     return text_get(name);
@@ -212,25 +212,45 @@ static int open_temporary(const char *path, Text *name)
     return -1;
 }
 
-bool file_publish(const char *path, const void *data, size_t size)
+/* Write a file that is to have the name 'path' under another name, which is left in
+ * 'name'. */
+static bool write_temporary(const char *path, const void *data, size_t size, Text *name)
 {
-    Text name = { 0 };
-    int fd = open_temporary(path, &name);
-    if (fd < 0) {
-        text_free(&name);
-        return false;
-    }
-    const char *temporary = text_get(&name);
-
+    int fd = open_temporary(path, name);
+    TRY(fd >= 0, false);
+    const char *temporary = text_get(name);
     bool ok = write_all(fd, temporary, data, size);
     /* A full disk or an exceeded quota may only show up now. */
     bool closed = close(fd) == 0;
     if (ok && (step_fails() || !closed))
         ok = fail("close", temporary);
-    if (ok && (step_fails() || rename(temporary, path) != 0))
-        ok = fail("rename a temporary file to", path);
     if (!ok)
         unlink(temporary);
+    return ok;
+}
+
+bool file_publish(const char *path, const void *data, size_t size)
+{
+    Text name = { 0 };
+    bool ok = write_temporary(path, data, size, &name);
+    if (ok && (step_fails() || rename(text_get(&name), path) != 0)) {
+        ok = fail("rename a temporary file to", path);
+        unlink(text_get(&name));
+    }
+    text_free(&name);
+    return ok;
+}
+
+/* A link gives the file its final name when its content is complete. */
+bool file_publish_first(const char *path, const void *data, size_t size)
+{
+    Text name = { 0 };
+    bool ok = write_temporary(path, data, size, &name);
+    if (ok) {
+        if ((step_fails() || link(text_get(&name), path) != 0) && errno != EEXIST)
+            ok = fail("create", path);
+        unlink(text_get(&name));
+    }
     text_free(&name);
     return ok;
 }
@@ -271,7 +291,33 @@ bool file_remove(const char *path)
     return true;
 }
 
-bool file_process_is_setuid(void)
+void file_touch(const char *path)
 {
-    return getauxval(AT_SECURE) != 0 || geteuid() != getuid() || getegid() != getgid();
+    (void) utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+bool file_is_absent(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) != 0 && errno == ENOENT;
+}
+
+bool file_is_dir(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool file_is_secret(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0 && !(info.st_mode & (S_IRWXG | S_IRWXO));
+}
+
+char *file_current_dir(void)
+{
+    char *dir = getcwd(NULL, 0);
+    if (!dir)
+        error_set(JIT_ERROR_SYSTEM, "cannot find the current directory: %m");
+    return dir;
 }

@@ -5,8 +5,8 @@
  * in the JSON trace event format that Perfetto and chrome://tracing read. Otherwise
  * every function returns at once. Thread-safe; the file is opened at the first event.
  */
-#ifndef BASE_PROFILE_H
-#define BASE_PROFILE_H
+#ifndef API_PROFILE_H
+#define API_PROFILE_H
 
 #include <stdbool.h>
 

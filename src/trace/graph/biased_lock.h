@@ -13,8 +13,8 @@
  *
  * There is one such lock in the library: the graph lock.
  */
-#ifndef BASE_BIASED_LOCK_H
-#define BASE_BIASED_LOCK_H
+#ifndef TRACE_GRAPH_BIASED_LOCK_H
+#define TRACE_GRAPH_BIASED_LOCK_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

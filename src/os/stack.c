@@ -6,15 +6,14 @@
  * and what compilers are tested with. What generated code needs is known, so it only
  * needs a piece of memory.
  */
-#include "base/stack.h"
+#include "os/stack.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <ucontext.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
+#include "os/threads.h"
 
 enum { STACK = 8 << 20, ENOUGH = STACK / 2 };
 
@@ -52,28 +51,13 @@ static void *run(void *data)
     return NULL;
 }
 
-/* Signals of the program go to its own threads. */
-static bool create_thread(pthread_t *thread, Call *call)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    TRY(!alloc_fault() && pthread_attr_init(&attributes) == 0, false);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool ok = pthread_attr_setstacksize(&attributes, STACK) == 0 &&
-        pthread_create(thread, &attributes, run, call) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return ok;
-}
-
 bool stack_call(bool (*function)(void *argument), void *argument)
 {
     pthread_t thread;
     if (bytes_left() >= ENOUGH)
         return function(argument);
     Call call = { .function = function, .argument = argument };
-    if (!create_thread(&thread, &call))
+    if (!threads_start(&thread, STACK, run, &call))
         return error_set(JIT_ERROR_SYSTEM, "the stack of this thread is too small for "
                          "libLLVM, and no other thread can be started");
     pthread_join(thread, NULL);

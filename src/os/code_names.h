@@ -1,5 +1,5 @@
 /*
- * native_debug.h -- tell profilers and debuggers about generated code
+ * code_names.h -- tell profilers and debuggers about generated code
  *
  * Asked for by the environment, read once:
  *
@@ -12,17 +12,17 @@
  * Names are drjit_<hash>. Thread-safe. Failures to write are ignored after one warning:
  * nobody's results depend on them.
  */
-#ifndef ENGINE_NATIVE_RUN_NATIVE_DEBUG_H
-#define ENGINE_NATIVE_RUN_NATIVE_DEBUG_H
+#ifndef OS_CODE_NAMES_H
+#define OS_CODE_NAMES_H
 
 #include <stddef.h>
 
 #include "base/hash.h"
 
-/** New code. The result is for native_debug_remove(); NULL if there is nothing to do
+/** New code. The result is for code_names_remove(); NULL if there is nothing to do
  *  then. */
-void *native_debug_add(const void *code, size_t size, Hash128 hash);
+void *code_names_add(const void *code, size_t size, Hash128 hash);
 /** The code is about to go. */
-void native_debug_remove(void *entry);
+void code_names_remove(void *entry);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * native_debug.c -- see native_debug.h
+ * code_names.c -- see code_names.h
  *
  * perf's formats are those of the Linux sources, tools/perf/Documentation
  * (jit-interface.txt, jitdump-specification.txt); gdb's interface is described in its
@@ -7,7 +7,7 @@
  * ours is an ELF header, one section that stands for the code where it lies, and one
  * symbol.
  */
-#include "engine/native/run/native_debug.h"
+#include "os/code_names.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -18,12 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "os/clock.h"
+#include "os/process.h"
+#include "os/threads.h"
 
 enum { NAME_SIZE = 48 };
 
@@ -87,13 +88,6 @@ typedef struct DumpLoad { /* record 0: new code; name and code follow */
     uint64_t address, code_address, code_size, number;
 } DumpLoad;
 
-static uint64_t dump_time(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
-
 static uint32_t elf_machine(void)
 {
 #if defined(__x86_64__)
@@ -119,7 +113,7 @@ static void open_dump(void)
                           .size = sizeof header,
                           .machine = elf_machine(),
                           .pid = (uint32_t) debug.pid,
-                          .time = dump_time() };
+                          .time = clock_ns() };
     fwrite(&header, sizeof header, 1, debug.dump_file);
 }
 
@@ -131,9 +125,9 @@ static void write_dump(const void *code, size_t size, const char *name)
         return;
     size_t name_size = strlen(name) + 1;
     DumpLoad load = { .size = (uint32_t) (sizeof load + name_size + size),
-                      .time = dump_time(),
+                      .time = clock_ns(),
                       .pid = (uint32_t) debug.pid,
-                      .tid = (uint32_t) syscall(SYS_gettid),
+                      .tid = (uint32_t) threads_id(),
                       .address = (uintptr_t) code,
                       .code_address = (uintptr_t) code,
                       .code_size = size,
@@ -172,7 +166,7 @@ void __jit_debug_register_code(void)
 enum { SECTION_TEXT = 1, SECTION_SYMBOLS, SECTION_STRINGS, SECTIONS };
 
 typedef struct GdbObject {
-    jit_code_entry entry; /* first: what native_debug_add() gives */
+    jit_code_entry entry; /* first: what code_names_add() gives */
     struct {
         Elf64_Ehdr header;
         Elf64_Shdr sections[SECTIONS];
@@ -286,13 +280,13 @@ __attribute__((constructor)) static void watch_forks(void)
 /* A forked process has files of its own. */
 static void check_process(void)
 {
-    if (debug.pid == (int) getpid())
+    if (debug.pid == (int) process_id())
         return;
-    debug.pid = (int) getpid();
+    debug.pid = (int) process_id();
     debug.map_file = debug.dump_file = NULL;
 }
 
-void *native_debug_add(const void *code, size_t size, Hash128 hash)
+void *code_names_add(const void *code, size_t size, Hash128 hash)
 {
     pthread_once(&debug.once, read_environment);
     if (!debug.map && !debug.dump && !debug.gdb)
@@ -311,7 +305,7 @@ void *native_debug_add(const void *code, size_t size, Hash128 hash)
     return entry;
 }
 
-void native_debug_remove(void *entry)
+void code_names_remove(void *entry)
 {
     if (!entry)
         return;

@@ -4,7 +4,7 @@
  * Other copies of a library may live in the process, so symbols stay local and bind to
  * their own library first.
  */
-#include "base/library.h"
+#include "os/library.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -62,3 +62,7 @@ bool library_symbol(void *handle, const char *name, void *function)
     memcpy(function, &address, sizeof address);
     return address != NULL;
 }
+
+bool library_has(void *handle, const char *name) { return dlsym(handle, name) != NULL; }
+
+void library_close(void *handle) { (void) dlclose(handle); }
