@@ -22,6 +22,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 
 typedef struct Record {
     struct Record *next;
@@ -32,7 +33,9 @@ typedef struct Record {
 static void write_stderr(LogLevel level, const char *text)
 {
     (void) level;
+    progress_hide();
     fprintf(stderr, "%s\n", text);
+    progress_unhide();
 }
 
 /* Each field is meaningful by itself, so no lock is needed; a record that is being

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/library.h"
+#include "base/progress.h"
 #include "base/stack.h"
 #include "base/text.h"
 #include "engine/llvm/llvm_compile.h"
@@ -182,7 +183,11 @@ static bool find_library(void *unused)
 
 static void load(void)
 {
-    if (stack_call(find_library, NULL)) {
+    Progress progress;
+    progress_begin(&progress, "loading libLLVM");
+    bool found = stack_call(find_library, NULL);
+    progress_end(&progress);
+    if (found) {
         atomic_store_explicit(&loaded, true, memory_order_release);
     } else {
         error_save(&load_error);
