@@ -900,9 +900,9 @@ JIT_EXPORT void jit_launch_stats(size_t *launches, size_t *hits, size_t *soft_mi
                                  size_t *hard_misses);
 
 /** Mark a point, or begin and end a (nested) range, on the calling thread's line of a
- *  profile. When the environment variable DRJIT_PROFILE names a file, these are written
- *  to it in the JSON trace event format; otherwise they do nothing. Ending a range that
- *  was not begun is an error. */
+ *  profile: a file in the JSON trace event format, if the environment variable
+ *  DRJIT_PROFILE names one, and a collector of NVTX, if one is attached; otherwise they
+ *  do nothing. Ending a range that was not begun is an error. */
 JIT_EXPORT bool jit_profile_mark(const char *message);
 JIT_EXPORT bool jit_profile_range_push(const char *message);
 JIT_EXPORT bool jit_profile_range_pop(void);

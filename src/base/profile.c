@@ -4,6 +4,7 @@
 #include "base/profile.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,27 +12,45 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/nvtx.h"
+
+_Atomic int profile_state;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static FILE *file;          /* guarded by the lock, as is all below */
-static bool opened, empty;  /* opened: the environment has been looked at */
+static FILE *file; /* guarded by the lock, as is all below */
+static bool empty;
+static bool looked; /* for NVTX, once a process */
+/* Written before profile_state is PROFILE_WANTED, and never again. */
+static const Nvtx *nvtx;
 
-/* Open the file if one is wanted; call with the lock held. */
-static FILE *timeline(void)
+bool profile_open(void)
 {
-    if (opened)
-        return file;
-    opened = true;
-    const char *path = getenv("DRJIT_PROFILE");
-    if (!path || !*path)
-        return NULL;
-    file = fopen(path, "w");
-    if (!file)
+    const char *path = getenv("DRJIT_PROFILE"), *problem = NULL;
+    bool failed = false;
+    pthread_mutex_lock(&lock);
+    if (profile_state == PROFILE_UNKNOWN) {
+        if (path && *path) {
+            file = fopen(path, "w");
+            failed = file == NULL;
+            empty = true;
+            if (file)
+                fputs("[\n", file);
+        }
+        if (!looked)
+            nvtx = nvtx_load(&problem);
+        looked = true;
+        atomic_store_explicit(&profile_state,
+                              file || nvtx ? PROFILE_WANTED : PROFILE_NOBODY,
+                              memory_order_release); /* profile_enabled() acquires */
+    }
+    bool wanted = profile_state == PROFILE_WANTED;
+    pthread_mutex_unlock(&lock);
+    if (failed)
         log_write(LogLevelWarn, "profile: cannot write to DRJIT_PROFILE=%s", path);
-    else
-        fputs("[\n", file);
-    empty = true;
-    return file;
+    if (problem)
+        log_write(LogLevelWarn, "profile: NVTX_INJECTION64_PATH is set, but %s",
+                  problem);
+    return wanted;
 }
 
 static void put_name(FILE *out, const char *name)
@@ -50,21 +69,57 @@ static void put_name(FILE *out, const char *name)
 static void put_event(const char *phase, const char *name)
 {
     pthread_mutex_lock(&lock);
-    FILE *out = timeline();
-    if (out) {
-        fprintf(out, "%s{\"ph\":\"%s\",\"pid\":%ld,\"tid\":%lu,\"ts\":%.3f,\"name\":\"",
+    if (file) {
+        fprintf(file,
+                "%s{\"ph\":\"%s\",\"pid\":%ld,\"tid\":%lu,\"ts\":%.3f,\"name\":\"",
                 empty ? "" : ",\n", phase, (long) getpid(), (unsigned long) gettid(),
                 (double) clock_ns() * 1e-3);
-        put_name(out, name);
-        fputs("\"}", out);
+        put_name(file, name);
+        fputs("\"}", file);
         empty = false;
     }
     pthread_mutex_unlock(&lock);
 }
 
-void profile_mark(const char *name) { put_event("i", name); }
-void profile_begin(const char *name) { put_event("B", name); }
-void profile_end(void) { put_event("E", ""); }
+void profile_mark(const char *name)
+{
+    if (!profile_enabled())
+        return;
+    put_event("i", name);
+    if (nvtx)
+        nvtx->mark(name);
+}
+
+void profile_begin(const char *name)
+{
+    if (!profile_enabled())
+        return;
+    put_event("B", name);
+    if (nvtx)
+        nvtx->push(name);
+}
+
+void profile_end(void)
+{
+    if (!profile_enabled())
+        return;
+    put_event("E", "");
+    if (nvtx)
+        nvtx->pop();
+}
+
+bool profile_begin_if(const char *format, ...)
+{
+    if (!profile_enabled())
+        return false;
+    char name[128];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    profile_begin(name);
+    return true;
+}
 
 void profile_close(void)
 {
@@ -74,6 +129,6 @@ void profile_close(void)
         fclose(file);
     }
     file = NULL;
-    opened = false;
+    atomic_store(&profile_state, PROFILE_UNKNOWN);
     pthread_mutex_unlock(&lock);
 }

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/profile.h"
 #include "base/progress.h"
 #include "kernel/disk.h"
 #include "lower/legalise.h"
@@ -142,7 +143,11 @@ bool compile_code(const Program *program, const ProgramKey *key, KernelCode *out
     if (!code) {
         Progress progress;
         announce(&progress, program, key, engine);
+        bool profiled = profile_begin_if(
+            "compile %016llx (%s)", (unsigned long long) key->full.high, engine->name);
         code = compile(program, key, out);
+        if (profiled)
+            profile_end();
         progress_end(&progress);
         if (code && identity.data)
             store(engine, &identity, code);
@@ -150,6 +155,7 @@ bool compile_code(const Program *program, const ProgramKey *key, KernelCode *out
     alloc_free(identity.data);
     if (!code)
         return false;
+    code->name = key->full.high;
     if (key->device->describe)
         key->device->describe(key->device, program, code);
     out->code = code;
