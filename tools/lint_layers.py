@@ -34,6 +34,7 @@ PUBLIC = ROOT / "include"
 LAYERS = [
     "base",
     "os",
+    "watch",
     "ir",
     "lanes",
     "device/cpu/loops",

@@ -26,7 +26,7 @@ from drjit import nn
 from drjit.hashgrid import HashGridEncoding
 from drjit.llvm.ad import Array3f, Float, TensorXf, UInt
 from drjit.opt import Adam
-from picture import clock, draw, pixels, show
+from picture import clock, draw, pixels, show, verdict
 
 SIZE = 40  # pixels of a side of a picture
 VIEWS = 36
@@ -162,17 +162,13 @@ def psnr(found: Array3f, truth: Array3f) -> float:
     return float((-10 / dr.log(10.0) * dr.log(error))[0])
 
 
-def plot(
-    figure: Any, found: list[Array3f], truths: list[Array3f], losses: list[float]
-) -> None:
+def plot(figure: Any, images: list[Array3f], losses: list[float]) -> None:
     """What was learnt above the truth, and how the misfit went down."""
-    names = [["a", "b", "c", "loss"], ["d", "e", "f", "loss"]]
-    axes = figure.subplot_mosaic(names)
-    for row, title, images in ((0, "learnt", found), (1, "scene", truths)):
-        for name, image in zip(names[row], images, strict=False):
-            show(axes[name], title, pixels(image, SIZE))
-    axes["loss"].semilogy(losses)
-    axes["loss"].set(title="misfit", xlabel="turn")
+    axes = figure.subplot_mosaic("abcl;defl")
+    for k, image in enumerate(images):
+        show(axes["abcdef"[k]], ("learnt", "scene")[k // 3], pixels(image, SIZE))
+    axes["l"].semilogy(losses)
+    axes["l"].set(title="misfit", xlabel="turn")
 
 
 def main() -> int:
@@ -188,13 +184,10 @@ def main() -> int:
     truths = [photograph(scene, view, FINE) for view in others]
     found = [photograph(field, view, FINE) for view in others]
     ratios = [psnr(*pair) for pair in zip(found, truths, strict=True)]
-    ok = min(ratios) > PSNR
-    print(
-        f"signal to noise from new places: {', '.join(f'{r:.1f}' for r in ratios)} dB, "
-        f"{'above' if ok else 'NOT above'} {PSNR:g} dB"
-    )
-    draw(path, lambda figure: plot(figure, found, truths, losses), 10, 5)
-    return 0 if ok else 1
+    print("from new places, dB:", *(f"{r:.1f}" for r in ratios))
+    status = verdict(min(ratios) > PSNR, f"signal to noise above {PSNR:g} dB")
+    draw(path, lambda figure: plot(figure, found + truths, losses), 10, 5)
+    return status
 
 
 if __name__ == "__main__":

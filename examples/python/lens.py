@@ -4,32 +4,28 @@
 
 The Cooke triplet (H. D. Taylor, 1893) has a negative lens of flint glass between two
 positive ones of crown. Fewer lenses cannot correct all aberrations of third order and
-the color; three can, if their six curvatures, their thicknesses and the gaps between
-them are right. Those numbers, and the distance of the sensor, are looked for here. The
-lens is to have a focal length of 50 mm, at f/5, for a field of 40 degrees.
+the color; three can, if six curvatures, thicknesses and gaps are right. They and the
+distance of the sensor are looked for here, for 50 mm, f/5, and a field of 40 degrees.
 
-Rays of three directions and three colors are followed through the six spheres. Each
-direction makes a spot on the sensor, and the loss is the mean square of the distances
-of its hits from their centroid. Penalties keep the focal length and let no glass or air
-become too thin. The start is a coarse guess, with flat surfaces and equal curvatures,
-whose spots have a radius (root mean square) of 0.8 mm. Adam takes it below 0.013 mm.
-
-A turn is a frozen function: recorded once, then repeated with other numbers.
-`lens_design.py` has a simpler lens, and derivatives in forward mode.
+Each of three directions makes a spot on the sensor, and the loss is the mean square of
+the distances of its hits from their centroid. Penalties keep the focal length and let
+no glass or air become too thin. Adam takes the spots of a coarse guess from 0.8 mm to
+below 0.013 mm. A turn is a frozen function: recorded once, then repeated with other
+numbers. `lens_design.py` has a simpler lens, and derivatives in forward mode.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import sqrt, tan
 from typing import Any
 
 import drjit as dr
 from drjit.llvm.ad import Array2f64, Array3f64, Float64, UInt
 from drjit.opt import Adam
-from picture import clock, draw
+from optics import Rays, refract, rings, sag, section, spot
+from picture import clock, draw, verdict
 
 FOCUS, RADIUS, PUPIL = 50.0, 5.0, 10.0  # of the pupil: radius, place; all in mm
 ANGLES = (0.0, 14.0, 20.0)  # of the light, in degrees
@@ -41,18 +37,13 @@ TURNS, RATES = 3000, {"curvature": 4e-4, "distance": 5e-2}
 GOAL = 0.013  # radius of the spots that is reached, in mm
 
 # The Fraunhofer lines F, d and C, in micrometers, and Sellmeier's coefficients of
-# glasses by Schott: n^2 = 1 + sum of B w^2 / (w^2 - C), with the wavelength w.
+# glasses by Schott, B and C: n^2 = 1 + sum of B w^2 / (w^2 - C) for the wavelength w.
 D_LINE = 0.5875618
-COLORS = {0.4861327: "blue", D_LINE: "green", 0.6562725: "red"}
-CROWN = (  # N-SK16
-    (1.34317774, 0.00704687339),
-    (0.241144399, 0.0229005),
-    (0.994317969, 92.7508526),
-)
-FLINT = (  # F2
-    (1.34533359, 0.00997743871),
-    (0.209073176, 0.0470450767),
-    (0.937357162, 111.886764),
+COLORS = (0.4861327, D_LINE, 0.6562725)
+CROWN = ((1.34317774, 0.241144399, 0.994317969), (0.00704687339, 0.0229005, 92.7508526))
+FLINT = (
+    (1.34533359, 0.209073176, 0.937357162),
+    (0.00997743871, 0.0470450767, 111.886764),
 )
 
 # Curvatures of the six surfaces in 1/mm, and the distance of each from the next one,
@@ -64,25 +55,14 @@ START = {
 }
 
 
-@dataclass
-class Rays:
-    """A lane for each ray; 'index' has the refractive index behind each surface."""
-
-    o: Array3f64
-    d: Array3f64
-    index: list[Float64]
-
-
-def index(glass: tuple[tuple[float, float], ...], wave: float) -> float:
+def index(glass: tuple[tuple[float, ...], tuple[float, ...]], wave: float) -> float:
     """The refractive index of a glass by Sellmeier's formula."""
-    return sqrt(1 + sum(b * wave**2 / (wave**2 - c) for b, c in glass))
+    parts = zip(*glass, strict=True)
+    return sqrt(1 + sum(b * wave**2 / (wave**2 - c) for b, c in parts))
 
 
 def make_rays(lanes: list[tuple[float, float, float, float]]) -> Rays:
-    """Rays of places (x, y) in the pupil, angles and wavelengths.
-
-    It is the entrance pupil, where the stop of the lens seems to be from the front.
-    """
+    """Rays of places (x, y) in the entrance pupil, angles and wavelengths."""
     x, y, angle, wave = zip(*lanes, strict=True)
     slope = Float64([tan(a * dr.pi / 180) for a in angle])
     crown = Float64([index(CROWN, w) for w in wave])
@@ -94,18 +74,9 @@ def make_rays(lanes: list[tuple[float, float, float, float]]) -> Rays:
 
 
 def all_rays() -> Rays:
-    """Direction by direction, color by color: rings that stand for the same area."""
-    return make_rays(
-        [
-            (radius * float(c), radius * float(s), angle, wave)
-            for angle in ANGLES
-            for wave in COLORS
-            for k in range(RINGS)
-            for radius in [RADIUS * sqrt((k + 0.5) / RINGS)]
-            for n in range(SPOKES)
-            for s, c in [dr.sincos(2 * dr.pi * (n + k % 2 / 2) / SPOKES)]
-        ]
-    )
+    """Direction by direction, color by color."""
+    pupil = rings(RADIUS, RINGS, SPOKES)
+    return make_rays([(x, y, a, w) for a in ANGLES for w in COLORS for x, y in pupil])
 
 
 def numbers(values: Float64) -> list[Float64]:
@@ -117,26 +88,8 @@ def trace(
     lens: Lens, rays: Rays, path: list[Array3f64] | None = None
 ) -> tuple[Array2f64, Array3f64]:
     """Follow rays through the lens: where they hit the sensor, and their direction."""
-    o, d, before = rays.o, rays.d, Float64(1)
-    for c, distance, after in zip(
-        numbers(lens["curvature"]), numbers(lens["distance"]), rays.index, strict=True
-    ):
-        # The origin is the vertex of the surface: the sphere c (p.p) = 2 p.z, which is
-        # a plane for c = 0.
-        a = d.z - c * dr.dot(o, d)
-        b = c * dr.squared_norm(o) - 2 * o.z
-        p = o + d * (b / (a + dr.sqrt(a * a - c * b)))
-        normal = Array3f64(0, 0, 1) - c * p
-        # Snell's law as vectors.
-        ratio, cosine = before / after, dr.dot(d, normal)
-        out = dr.sqrt(1 - ratio * ratio * (1 - cosine * cosine))
-        d = ratio * d + (out - ratio * cosine) * normal
-        o, before = p - Array3f64(0, 0, distance), after
-        if path is not None:
-            path.append(p)
-    hit = o - d * (o.z / d.z)
-    if path is not None:
-        path.append(hit)
+    curvatures, distances = (numbers(lens[k]) for k in ("curvature", "distance"))
+    hit, d = refract(curvatures, distances, rays, path)
     return Array2f64(hit.x, hit.y), d
 
 
@@ -156,11 +109,6 @@ def spots(lens: Lens, rays: Rays) -> Float64:
     return result
 
 
-def sag(c: Float64, height: float) -> Float64:
-    """How far a surface is behind its vertex, at a height above the axis."""
-    return c * height**2 / (1 + dr.sqrt(1 - dr.square(c * height)))
-
-
 def too_thin(lens: Lens) -> Float64:
     """By how much glass and air are too thin, on the axis or at the rim, squared."""
     c, result = numbers(lens["curvature"]), Float64(0)
@@ -172,11 +120,8 @@ def too_thin(lens: Lens) -> Float64:
 
 
 def loss(lens: Lens, rays: Rays) -> Float64:
-    """What is to become small, in mm^2.
-
-    The focal length has a small weight: a large one makes a narrow valley, where Adam
-    would creep. In the end the spots are small, and it is precise nevertheless.
-    """
+    """What is to become small, in mm^2."""
+    # A large weight would make a narrow valley, where Adam would creep.
     off = dr.square(focal_length(lens) - FOCUS)
     return dr.mean(spots(lens, rays)) + 1e-3 * off + too_thin(lens)
 
@@ -202,38 +147,19 @@ def design(turns: int) -> tuple[dict[str, Float64], list[float]]:
     return dr.detach(dict(opt)), [value[0] for value in losses]
 
 
-def section(axes: Any, title: str, lens: Lens) -> None:
-    """A section through a lens, with rays of each direction."""
-    vertices = [0.0]
-    for distance in lens["distance"]:
-        vertices.append(vertices[-1] + distance)
-    for n, angle in enumerate(ANGLES):
-        rays = make_rays([(0, RADIUS * (k / 3 - 1), angle, D_LINE) for k in range(7)])
-        path: list[Array3f64] = [rays.o - rays.d * (8 / rays.d.z)]
-        trace(lens, rays, path)
-        z = [p.z.numpy() + v for p, v in zip(path, [0.0, *vertices], strict=True)]
-        axes.plot(z, [p.y.numpy() for p in path], f"C{n}", linewidth=0.7)
-    profiles = []
-    for c, rim, z in zip(lens["curvature"], RIMS, vertices, strict=False):
-        heights = [rim * (k / 12 - 1) for k in range(25)]
-        profiles.append([(z + sag(Float64(c), y)[0], y) for y in heights])
-    for front, back in zip(profiles[::2], profiles[1::2], strict=True):
-        axes.plot(*zip(*front, *back[::-1], front[0], strict=True), "k")
-    axes.axvline(vertices[-1], color="k")
-    axes.set(title=title, xlabel="mm", aspect="equal")
-
-
 def plot(figure: Any, lenses: dict[str, Lens], losses: list[float]) -> None:
     """The lens before and after, its spots in three directions, and the loss."""
     axes = figure.subplots(3, 4, width_ratios=(3, 1, 1, 1))
+    heights = [RADIUS * (k / 3 - 1) for k in range(7)]
+    bundles = [make_rays([(0, h, angle, D_LINE) for h in heights]) for angle in ANGLES]
     for (left, *others), (title, lens) in zip(axes, lenses.items(), strict=False):
-        section(left, title, lens)
+        shape = numbers(lens["curvature"]), numbers(lens["distance"])
+        section(left, title, shape, RIMS, bundles)
+        left.set(aspect="equal")
         hit = trace(lens, all_rays())[0].numpy() * 1e3
         x, y = hit.reshape(2, len(ANGLES), len(COLORS), -1)
         for k, ax in enumerate(others):
-            for n, color in enumerate(COLORS.values()):
-                ax.scatter(x[k, n], y[k, n] - y[k].mean(), s=1, color=color)
-            ax.set(title=f"spot at {ANGLES[k]:g}°", xlabel="µm", aspect="equal")
+            spot(ax, ANGLES[k], x[k], y[k] - y[k].mean())
     axes[2, 0].semilogy(losses)
     axes[2, 0].set(title="loss in square mm", xlabel="turn")
     for ax in axes[2, 1:]:
@@ -244,10 +170,8 @@ def report(title: str, lens: Lens) -> float:
     """Print what a lens does; the radius of its spots (root mean square) in mm."""
     each = [sqrt(v) for v in spots(lens, all_rays())]
     radius = sqrt(sum(v * v for v in each) / len(each))
-    print(
-        f"{title:6} focal length {focal_length(lens)[0]:.2f} mm, radius of the spots "
-        f"{radius:.4f} mm (" + ", ".join(f"{v:.4f}" for v in each) + ")"
-    )
+    print(f"{title:6} focal length {focal_length(lens)[0]:.2f} mm, ", end="")
+    print(f"radius of the spots {radius:.4f} mm:", *(f"{v:.4f}" for v in each))
     return radius
 
 
@@ -259,19 +183,13 @@ def main() -> int:
     (found, losses), took = clock(lambda: design(TURNS))
     radius = report("after", found)
     print(f"{TURNS} turns of {len(ANGLES) * EACH} rays, {took / TURNS:.1f} ms each")
-    print(
-        "radii of the surfaces ", *(f"{1 / c:8.2f}" for c in found["curvature"]), "mm"
-    )
-    print("distances behind them ", *(f"{d:8.2f}" for d in found["distance"]), "mm")
+    print("radii of the surfaces", *(f"{1 / c:8.2f}" for c in found["curvature"]), "mm")
+    print("distances behind them", *(f"{d:8.2f}" for d in found["distance"]), "mm")
     ok = radius < GOAL and abs(focal_length(found)[0] - FOCUS) < 0.05
-    print(
-        f"as expected: spots below {GOAL} mm"
-        if ok
-        else f"NOT as expected: spots below {GOAL} mm, a focal length of {FOCUS:g} mm"
-    )
     lenses = {"before": start, "after": found}
+    status = verdict(ok, f"spots below {GOAL} mm, a focal length of {FOCUS:g} mm")
     draw(path, lambda figure: plot(figure, lenses, losses), 11, 8)
-    return 0 if ok else 1
+    return status
 
 
 if __name__ == "__main__":

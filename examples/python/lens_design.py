@@ -24,8 +24,9 @@ from typing import Any
 
 import drjit as dr
 import numpy as np
+import optics
 from drjit.llvm.ad import Array2f64, Array3f64, Float64
-from picture import clock, draw
+from picture import clock, draw, verdict
 
 FOCUS, APERTURE = 100.0, 10.0  # focal length, radius of the pupil; all in mm
 THICKNESS = (6.0, 3.0)
@@ -39,70 +40,36 @@ Parameters = list[Float64]  # curvatures of the surfaces in 1/mm, distance of th
 START = (1 / 80, -1 / 80, 0.0, 95.0)
 
 
-class Rays:
+class Rays(optics.Rays):
     """A ray of each color, direction and place in the pupil: one lane each."""
 
-    def __init__(self, pupil: list[tuple[float, float]]) -> None:
-        lanes = [
-            (x, y, angle, color)
-            for color in range(3)
-            for angle in ANGLES
-            for x, y in pupil
-        ]
+    def __init__(self, pupil: list[tuple[float, float]], axial: bool = False) -> None:
+        colors, angles = (range(1), (0.0,)) if axial else (range(3), ANGLES)
+        lanes = [(*xy, a, c) for c in colors for a in angles for xy in pupil]
         x, y, angle, color = zip(*lanes, strict=True)
+        slope = Float64([tan(a * dr.pi / 180) for a in angle])
+        glasses = [Float64([n[c] for c in color]) for n in (CROWN, FLINT, (1, 1, 1))]
+        super().__init__(
+            Array3f64(x, y, 0), dr.normalize(Array3f64(0, slope, 1)), glasses
+        )
         self.count = len(lanes)
-        slope = [tan(a * dr.pi / 180) for a in angle]
-        self.o = Array3f64(x, y, 0)
-        self.d = dr.normalize(Array3f64(0, slope, 1))
-        self.glasses = [
-            Float64([glass[c] for c in color]) for glass in (CROWN, FLINT, (1, 1, 1))
-        ]
-        self.goal = FOCUS * Float64(slope)  # an image without distortion
-        self.color = color
+        self.goal = FOCUS * slope  # an image without distortion
 
 
 def rings() -> list[tuple[float, float]]:
-    """Places in the pupil, each of which stands for the same area."""
-    return [
-        (r * APERTURE * float(c), r * APERTURE * float(s))
-        for k in range(RINGS)
-        for r in [sqrt((k + 0.5) / RINGS)]
-        for n in range(SPOKES)
-        for s, c in [dr.sincos(2 * dr.pi * (n + k % 2 / 2) / SPOKES)]
-    ]
+    """Places in the pupil."""
+    return optics.rings(APERTURE, RINGS, SPOKES)
 
 
-def trace(
-    parameters: Parameters, rays: Rays, path: list[Array3f64] | None = None
-) -> Array2f64:
-    """Follow rays through the lens: where they hit the sensor, relative to their goal.
-
-    Plain Python over the surfaces, so the whole trace is one straight-line kernel.
-    """
+def shape(parameters: Parameters) -> tuple[list[Float64], list[Float64]]:
+    """The curvatures, and the distance of each surface from the next one."""
     *curvatures, sensor = parameters
-    o, d, before, vertex = rays.o, rays.d, Float64(1), 0.0
-    for curvature, after, thickness in zip(
-        curvatures, rays.glasses, (*THICKNESS, 0.0), strict=True
-    ):
-        # The sphere c (p.p) = 2 p.z through its vertex: a plane for c = 0, too.
-        p = o - Array3f64(0, 0, vertex)
-        a = curvature * dr.dot(p, d) - d.z
-        b = curvature * dr.squared_norm(p) - 2 * p.z
-        t = b / (dr.sqrt(a * a - curvature * b) - a)
-        p += d * t
-        normal = Array3f64(0, 0, 1) - curvature * p
-        # Snell's law as vectors.
-        ratio = before / after
-        cosine = dr.dot(d, normal)
-        out = dr.sqrt(1 - ratio * ratio * (1 - cosine * cosine))
-        d = ratio * d + (out - ratio * cosine) * normal
-        o = p + Array3f64(0, 0, vertex)
-        if path is not None:
-            path.append(o)
-        before, vertex = after, vertex + thickness
-    hit = o + d * ((sensor + sum(THICKNESS) - o.z) / d.z)
-    if path is not None:
-        path.append(hit)
+    return curvatures, [*map(Float64, THICKNESS), sensor]
+
+
+def trace(parameters: Parameters, rays: Rays) -> Array2f64:
+    """Follow rays: where they hit the sensor, relative to their goal."""
+    hit, _ = optics.refract(*shape(parameters), rays)
     return Array2f64(hit.x, hit.y - rays.goal)
 
 
@@ -181,32 +148,18 @@ def powers(values: list[float]) -> tuple[float, float]:
     return (CROWN[1] - 1) * (c1 - c2) * FOCUS, (FLINT[1] - 1) * (c2 - c3) * FOCUS
 
 
-def section(axes: Any, title: str, values: list[float]) -> None:
-    """A section through a lens, with rays of the first color and direction."""
-    heights = [APERTURE * (k / 4 - 1) for k in range(9)]
-    path: list[Array3f64] = []
-    trace([Float64(v) for v in values], Rays([(0.0, h) for h in heights]), path)
-    z = [[-6.0] * 9, *[p.z.numpy()[:9] for p in path]]
-    axes.plot(z, [heights, *[p.y.numpy()[:9] for p in path]], "C0", linewidth=0.7)
-    rim = [1.15 * h for h in heights]
-    for c, vertex in zip(values, (0, THICKNESS[0], sum(THICKNESS)), strict=False):
-        sag = [c * y * y / (1 + sqrt(1 - (c * y) ** 2)) for y in rim]
-        axes.plot([vertex + s for s in sag], rim, "k")
-    axes.axvline(values[3] + sum(THICKNESS), color="k")
-    axes.set(title=title, xlabel="mm")
-
-
 def plot(figure: Any, lenses: dict[str, list[float]], radii: list[float]) -> None:
     """The lens before and after, its spots in two directions, and the way there."""
     axes = figure.subplots(3, 3, width_ratios=(3, 1, 1))
+    heights = [APERTURE * (k / 4 - 1) for k in range(9)]
+    bundle = [Rays([(0.0, h) for h in heights], axial=True)]
     for (left, *others), (title, values) in zip(axes, lenses.items(), strict=False):
-        section(left, title, values)
-        miss = trace([Float64(v) for v in values], Rays(rings())).numpy() * 1e3
+        parameters = [Float64(v) for v in values]
+        optics.section(left, title, shape(parameters), [1.15 * APERTURE] * 3, bundle)
+        miss = trace(parameters, Rays(rings())).numpy() * 1e3
+        x, y = miss.reshape(2, 3, len(ANGLES), -1)
         for k, ax in enumerate(others):  # lanes: color, direction, place in the pupil
-            x, y = miss.reshape(2, 3, len(ANGLES), -1)[:, :, k]
-            for color, name in enumerate(("blue", "green", "red")):
-                ax.scatter(x[color], y[color], s=2, color=name)
-            ax.set(title=f"spot at {ANGLES[k]}°", xlabel="µm", aspect="equal")
+            optics.spot(ax, ANGLES[k], x[:, k], y[:, k])
     axes[2, 0].semilogy(radii)
     axes[2, 0].set(title="radius of the spot in mm", xlabel="step")
     for ax in axes[2, 1:]:
@@ -228,22 +181,16 @@ def main() -> int:
     # The formula for thin lenses: the colors meet if the powers are as V1 to -V2.
     thin = [v / (ABBE[0] - ABBE[1]) for v in (ABBE[0], -ABBE[1])]
     found = powers(values)
-    print(
-        f"powers {found[0]:.3f} and {found[1]:.3f}, "
-        f"of thin lenses {thin[0]:.3f} and {thin[1]:.3f}"
-    )
+    print(f"powers {found[0]:.3f} and {found[1]:.3f}, ", end="")
+    print(f"of thin lenses {thin[0]:.3f} and {thin[1]:.3f}")
     ok = radii[-1] < 0.006 and all(
         abs(a / b - 1) < 0.05 for a, b in zip(found, thin, strict=True)
     )
-    print(
-        "as expected"
-        if ok
-        else "NOT as expected: a spot below 0.006 mm, powers "
-        "within 5 % of those of thin lenses"
-    )
+    goal = "a spot below 0.006 mm, powers within 5 % of those of thin lenses"
     lenses = {"before": list(START), "after": values}
+    status = verdict(ok, goal)
     draw(path, lambda figure: plot(figure, lenses, radii), 10, 7)
-    return 0 if ok else 1
+    return status
 
 
 if __name__ == "__main__":

@@ -23,14 +23,6 @@ NEAR = 1e-3
 
 
 @dataclass
-class Ray:
-    """A point and a unit vector."""
-
-    o: Array3f
-    d: Array3f
-
-
-@dataclass
 class Hit:
     """Where a ray meets a surface: its direction, the normal on its side, chance."""
 
@@ -42,13 +34,12 @@ class Hit:
 
 
 class Material(dr.Instance):
-    """What happens to light at a surface."""
+    """A surface: scatter() is where light comes from that goes on as the ray came."""
 
-    def __init__(self, color: tuple[float, float, float]) -> None:
-        self.color = Array3f(color)
+    def __init__(self, color: tuple[float, float, float], blur: float = 0.03) -> None:
+        self.color, self.blur = Array3f(color), blur
 
     def scatter(self, hit: Hit) -> Array3f:
-        """The direction from which light comes that goes on as the ray has come."""
         raise NotImplementedError
 
 
@@ -61,10 +52,6 @@ class Matte(Material):
 
 class Mirror(Material):
     """Light is reflected, nearly."""
-
-    def __init__(self, color: tuple[float, float, float], blur: float = 0.03) -> None:
-        super().__init__(color)
-        self.blur = blur
 
     def scatter(self, hit: Hit) -> Array3f:
         away = 2 * dr.dot(hit.d, hit.n)
@@ -113,19 +100,18 @@ def make_scene() -> Spheres:
         ((0.4, 3.4, -2.5), 1.2, Mirror((0.9, 0.7, 0.95))),
     ]
     center, radius, material = zip(*rows, strict=True)
-    return Spheres(
-        Array3f(*zip(*center, strict=True)), Float(radius), MaterialPtr(material)
-    )
+    x, y, z = zip(*center, strict=True)
+    return Spheres(Array3f(x, y, z), Float(radius), MaterialPtr(material))
 
 
 @dr.syntax
-def intersect(scene: Spheres, ray: Ray) -> tuple[Float, UInt]:
+def intersect(scene: Spheres, o: Array3f, d: Array3f) -> tuple[Float, UInt]:
     """Distance and number of the sphere that a ray hits first."""
     count = dr.width(scene.radius)
     distance, number, k = Float(dr.inf), UInt(count), UInt(0)
     while k < count:
-        to = dr.gather(Array3f, scene.center, k) - ray.o
-        b = dr.dot(to, ray.d)
+        to = dr.gather(Array3f, scene.center, k) - o
+        b = dr.dot(to, d)
         r = dr.gather(Float, scene.radius, k)
         h = b * b - dr.squared_norm(to) + r * r
         if h > 0:
@@ -154,21 +140,21 @@ def sky(d: Array3f) -> Array3f:
 
 
 @dr.syntax
-def radiance(scene: Spheres, ray: Ray, rng: PCG32) -> Array3f:
+def radiance(scene: Spheres, o: Array3f, d: Array3f, rng: PCG32) -> Array3f:
     """The light that comes along a ray."""
     light, weight, bounce = Array3f(0), Array3f(1), UInt(0)
     while bounce < BOUNCES:
-        distance, number = intersect(scene, ray)
+        distance, number = intersect(scene, o, d)
         if distance == dr.inf:
-            light += weight * sky(ray.d)
+            light += weight * sky(d)
             break
-        p = ray.o + ray.d * distance
-        n = dr.normalize(p - dr.gather(Array3f, scene.center, number))
-        outside = dr.dot(ray.d, n) < 0
+        o += d * distance
+        n = dr.normalize(o - dr.gather(Array3f, scene.center, number))
+        outside = dr.dot(d, n) < 0
         n = dr.select(outside, n, -n)
         material = dr.gather(MaterialPtr, scene.material, number)
-        hit = Hit(ray.d, n, outside, on_sphere(rng), rng.next_float32())
-        ray = Ray(p, material.scatter(hit))
+        hit = Hit(d, n, outside, on_sphere(rng), rng.next_float32())
+        d = material.scatter(hit)
         weight *= material.color
         bounce += 1
     return light
@@ -181,9 +167,8 @@ def render(scene: Spheres, seed: int) -> Array3f:
     rng = PCG32(count, initstate=seed)
     x = (Float(pixel % WIDTH) + rng.next_float32()) / WIDTH * 2 - 1
     y = 1 - (Float(pixel // WIDTH) + rng.next_float32()) / HEIGHT * 2
-    eye = Array3f(0, 1.7, 7)
     d = dr.normalize(Array3f(x * 0.6, y * (0.6 * HEIGHT / WIDTH) - 0.12, -1))
-    return radiance(scene, Ray(eye + d * 0, d), rng)
+    return radiance(scene, Array3f(0, 1.7, 7) + d * 0, d, rng)
 
 
 def main() -> int:
@@ -202,10 +187,8 @@ def main() -> int:
 
     total, first = clock(lambda: sample(range(1)))
     others, rest = clock(lambda: sample(range(1, PATHS)))
-    print(
-        f"{WIDTH} x {HEIGHT}: the first path a pixel takes {first:.0f} ms, the next "
-        f"ones {rest / (PATHS - 1):.1f} ms each"
-    )
+    print(f"{WIDTH} x {HEIGHT}: first path a pixel {first:.0f} ms, ", end="")
+    print(f"the next ones {rest / (PATHS - 1):.1f} ms each")
     mean = (total + others) / PATHS
     save(path, dr.linear_to_srgb(dr.minimum(mean * 0.8, 1)), WIDTH)
     return 0

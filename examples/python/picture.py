@@ -18,6 +18,12 @@ def clock(function: Callable[[], Any]) -> tuple[Any, float]:
     return result, (time.perf_counter() - start) * 1e3
 
 
+def verdict(ok: bool, text: str) -> int:
+    """Say whether a result is as expected; the exit status of the program."""
+    print(f"{'as' if ok else 'NOT as'} expected: {text}")
+    return 0 if ok else 1
+
+
 def matplotlib(part: str) -> Any:
     """A module of matplotlib; where that is missing, None and a line that says so."""
     try:

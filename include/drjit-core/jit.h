@@ -117,6 +117,10 @@ JIT_EXPORT LogLevel jit_log_level_stderr(void);
 /** A function that writes what otherwise goes to stderr (NULL: stderr again). Messages
  *  that it causes itself go to stderr. */
 JIT_EXPORT void jit_set_log_output(LogCallback write);
+/** Compiling that takes longer than a second shows a line on stderr, if that is a
+ *  terminal, and erases it in the end (DRJIT_PROGRESS: other milliseconds, 0: never).
+ *  False: no lines from now on. At the start, it is true. */
+JIT_EXPORT void jit_set_progress(bool enabled);
 /** Send messages up to 'level' to 'callback' also (NULL: to none). */
 JIT_EXPORT void jit_set_log_level_callback(LogLevel level, LogCallback callback);
 JIT_EXPORT LogLevel jit_log_level_callback(void);
@@ -899,9 +903,9 @@ JIT_EXPORT void jit_launch_stats(size_t *launches, size_t *hits, size_t *soft_mi
                                  size_t *hard_misses);
 
 /** Mark a point, or begin and end a (nested) range, on the calling thread's line of a
- *  profile. When the environment variable DRJIT_PROFILE names a file, these are written
- *  to it in the JSON trace event format; otherwise they do nothing. Ending a range that
- *  was not begun is an error. */
+ *  profile: a file in the JSON trace event format, if the environment variable
+ *  DRJIT_PROFILE names one, and a collector of NVTX, if one is attached; otherwise they
+ *  do nothing. Ending a range that was not begun is an error. */
 JIT_EXPORT bool jit_profile_mark(const char *message);
 JIT_EXPORT bool jit_profile_range_push(const char *message);
 JIT_EXPORT bool jit_profile_range_pop(void);

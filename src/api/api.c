@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "watch/progress.h"
 #include "base/text.h"
 #include "trace/graph/record.h"
 
@@ -26,6 +27,7 @@ void jit_error_clear(void) { error_clear(); }
 void jit_set_log_level_stderr(LogLevel level) { log_set_stderr_level(level); }
 LogLevel jit_log_level_stderr(void) { return log_stderr_level(); }
 void jit_set_log_output(LogCallback write) { log_set_output(write); }
+void jit_set_progress(bool enabled) { progress_allow(enabled); }
 
 void jit_set_log_level_callback(LogLevel level, LogCallback callback)
 {

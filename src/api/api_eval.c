@@ -2,7 +2,7 @@
  * api_eval.c -- scheduling, evaluation, events, kernel history, profile
  */
 #include "api/api.h"
-#include "api/profile.h"
+#include "watch/profile.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "device/event.h"
@@ -76,7 +76,16 @@ bool jit_var_eval_writes(uint32_t index)
     return ok;
 }
 
-bool jit_var_eval(uint32_t index)
+/* Ranges of evaluations enclose what is done under the lock: collectors of profiles are
+ * foreign code. */
+static bool end_range(bool range, bool ok)
+{
+    if (range)
+        profile_end();
+    return ok;
+}
+
+static bool eval_var(uint32_t index)
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
@@ -97,13 +106,25 @@ bool jit_var_eval(uint32_t index)
     return ok;
 }
 
-bool jit_eval(void)
+bool jit_var_eval(uint32_t index)
+{
+    bool range = profile_begin_if("evaluate r%u", index);
+    return end_range(range, eval_var(index));
+}
+
+static bool eval_all(void)
 {
     ThreadState *ts = api_enter();
     TRY(ts, false);
     bool ok = evaluate_all(ts);
     api_leave();
     return ok;
+}
+
+bool jit_eval(void)
+{
+    bool range = profile_begin_if("evaluate");
+    return end_range(range, eval_all());
 }
 
 bool jit_eval_pending(void)

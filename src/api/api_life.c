@@ -2,7 +2,7 @@
  * api_life.c -- initialisation, shutdown, synchronisation
  */
 #include "api/api.h"
-#include "api/profile.h"
+#include "watch/profile.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/log.h"

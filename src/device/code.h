@@ -20,6 +20,7 @@ typedef struct Code Code;
 struct Code {
     _Atomic uint32_t refs;
     void (*release)(Code *code); /* frees it; no launch of it is running */
+    uint64_t name; /* of its kernel, as in logs, for profiles; 0: none */
 };
 
 static inline Code *code_retain(Code *code)

@@ -8,13 +8,18 @@
 #include "kernel/compile.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "watch/profile.h"
+#include "watch/progress.h"
 #include "kernel/disk.h"
 #include "lower/legalise.h"
+
+enum { WATCHED_NS = 2000000 /* estimated: what is worth a thread that watches */ };
 
 typedef struct Identity {
     void *data;
@@ -73,6 +78,38 @@ bool compile_verify(const Program *program)
     return (simple && !verifying) || program_verify(program);
 }
 
+/* 12480 as "12,480". */
+static void put_thousands(char *out, size_t size, uint64_t number)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long) number);
+    size_t used = 0;
+    for (int i = 0; i < length && used + 2 < size; ++i) {
+        if (i && (length - i) % 3 == 0)
+            out[used++] = ',';
+        out[used++] = digits[i];
+    }
+    out[used] = 0;
+}
+
+/* What is being compiled, for those who wait for it. An engine that needs no time is
+ * not worth a thread that watches, unless the Program is huge. */
+static void announce(Progress *progress, const Program *program, const ProgramKey *key,
+                     const Engine *engine)
+{
+    progress->watched = false;
+    if ((engine->instant && engine->compile_estimate(program) < WATCHED_NS) ||
+        !progress_wanted())
+        return;
+    uint64_t count = program->inst_count;
+    for (uint32_t i = 0; i < program->callable_count; ++i)
+        count += program->callables[i]->inst_count;
+    char text[32];
+    put_thousands(text, sizeof text, count);
+    progress_begin(progress, "compiling kernel %06x (%s operations, %s)",
+                   (unsigned) (key->full.high >> 40), text, engine->name);
+}
+
 static Code *compile(const Program *program, const ProgramKey *key,
                      const KernelCode *plan)
 {
@@ -104,13 +141,21 @@ bool compile_code(const Program *program, const ProgramKey *key, KernelCode *out
         *from_disk = code != NULL;
     }
     if (!code) {
+        Progress progress;
+        announce(&progress, program, key, engine);
+        bool profiled = profile_begin_if(
+            "compile %016llx (%s)", (unsigned long long) key->full.high, engine->name);
         code = compile(program, key, out);
+        if (profiled)
+            profile_end();
+        progress_end(&progress);
         if (code && identity.data)
             store(engine, &identity, code);
     }
     alloc_free(identity.data);
     if (!code)
         return false;
+    code->name = key->full.high;
     if (key->device->describe)
         key->device->describe(key->device, program, code);
     out->code = code;

@@ -17,7 +17,8 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 FOLDER = documents.ROOT / "docs" / "pictures"
 DRAWINGS = sorted(FOLDER.glob("*.svg"))
 EXAMPLES = sorted((documents.ROOT / "examples" / "python").glob("*.py"))
-EXAMPLES = [path for path in EXAMPLES if path.stem != "picture"]  # which they share
+# Without what they share.
+EXAMPLES = [path for path in EXAMPLES if path.stem not in ("optics", "picture")]
 
 
 def name(path: Path) -> str:

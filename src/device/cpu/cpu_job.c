@@ -20,6 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/interrupt.h"
+#include "watch/profile.h"
 #include "device/cpu/pool.h"
 #include "device/device.h"
 #include "device/stream.h"
@@ -113,6 +114,23 @@ static void note_begin(CpuJob *job)
                                                 memory_order_relaxed);
 }
 
+/* What a thread does for a job is a range on its line of a profile. */
+static bool begin_range(const CpuJob *job)
+{
+    if (!profile_enabled())
+        return false;
+    const Command *c = job->command;
+    uint64_t name = c->kind == COMMAND_LAUNCH ? c->launch.code->name : 0;
+    return name ? profile_begin_if("kernel %016llx", (unsigned long long) name)
+                : profile_begin_if("%s", command_info[c->kind].name);
+}
+
+static void end_range(bool begun)
+{
+    if (begun)
+        profile_end();
+}
+
 static CommandResult find_result(CpuJob *job)
 {
     CommandResult result = { .error = atomic_load(&job->error) };
@@ -141,6 +159,7 @@ bool cpu_job_run(Device *device, Command *command, CommandResult *result)
     CpuJob *job = job_of(command);
     bool shared = job->patient && job->blocks > 1 && job->workers > 1;
     uint64_t since = shared ? clock_ns() : 0;
+    bool range = begin_range(job);
     do {
         note_begin(job);
         for (uint32_t block = 0; block < job->blocks; ++block) {
@@ -148,11 +167,13 @@ bool cpu_job_run(Device *device, Command *command, CommandResult *result)
                 break;
             if (shared && block && clock_ns() - since > SHARE_NS && pool_start()) {
                 atomic_store_explicit(&job->next_block, block, memory_order_relaxed);
+                end_range(range);
                 return false; /* number 0 is free again */
             }
             job->run(job, block, 0);
         }
     } while (next_phase(job));
+    end_range(range);
     *result = find_result(job);
     return true;
 }
@@ -193,14 +214,16 @@ static void unlist(CpuJob *job)
 static void take_blocks(CpuJob *job, uint32_t worker)
 {
     uint32_t blocks = job->command->cause ? 0 : job->blocks;
+    bool range = begin_range(job);
     for (;;) {
         uint64_t block = atomic_fetch_add_explicit(&job->next_block, 1,
                                                    memory_order_relaxed);
         if (block >= blocks || is_interrupted(job))
-            return;
+            break;
         note_begin(job);
         job->run(job, (uint32_t) block, worker);
     }
+    end_range(range);
 }
 
 static void complete(CpuJob *job)

@@ -22,6 +22,7 @@
 #include "os/library.h"
 #include "os/process.h"
 #include "os/stack.h"
+#include "watch/progress.h"
 
 enum { LLVM_NEWEST = 22, LLVM_OLDEST = 15 };
 
@@ -181,7 +182,11 @@ static bool find_library(void *unused)
 
 static void load(void)
 {
-    if (stack_call(find_library, NULL)) {
+    Progress progress;
+    progress_begin(&progress, "loading libLLVM");
+    bool found = stack_call(find_library, NULL);
+    progress_end(&progress);
+    if (found) {
         atomic_store_explicit(&loaded, true, memory_order_release);
     } else {
         error_save(&load_error);

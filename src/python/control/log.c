@@ -7,6 +7,7 @@
 #include "python/control/log.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "python/base/deferred.h"
 
@@ -124,6 +125,16 @@ bool log_set_callback(State *state, PyObject *callback, LogLevel level)
     return true;
 }
 
+/* Is what Python calls sys.stderr still the process's own? A notebook and a test runner
+ * put something else there, and lines on the terminal behind it would help nobody. */
+static bool writes_to_stderr(void)
+{
+    PyObject *file = PySys_GetObject("stderr"); /* borrowed */
+    int number = file && file != Py_None ? PyObject_AsFileDescriptor(file) : -1;
+    PyErr_Clear(); /* it is no file */
+    return number == STDERR_FILENO;
+}
+
 void log_begin(void)
 {
     /* The library logs what it compiles unless told otherwise; a Python user asks for
@@ -131,6 +142,7 @@ void log_begin(void)
     if (!getenv("DRJIT_LOG_LEVEL"))
         jit_set_log_level_stderr(LogLevelWarn);
     jit_set_log_output(enqueue_output);
+    jit_set_progress(writes_to_stderr());
 }
 
 void log_end(State *state)

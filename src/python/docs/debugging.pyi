@@ -176,8 +176,8 @@ def profile_mark(arg, /):
     """Put a mark on the timeline of a profile.
 
     With the environment variable ``DRJIT_PROFILE=trace.json``, marks and ranges of all
-    threads are written to this file in the trace event format. Without it, the
-    function does nothing.
+    threads are written to this file in the trace event format. Collectors of NVTX, such
+    as NVIDIA Nsight Systems, get them, too. Without either, the function does nothing.
 
     Args:
         arg (str): the label.
