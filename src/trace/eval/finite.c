@@ -63,10 +63,15 @@ static bool is_written(const Assembly *b, const LaunchArray *a)
            type_info[b->program->params[a->word].type].is_float;
 }
 
+static bool watches(const ThreadState *ts)
+{
+    return state_flag(ts, JitFlagDebug) && !ts->unwatched &&
+           !state_flag(ts, JitFlagForbidSynchronization);
+}
+
 bool finite_watches(const ThreadState *ts, const Assembly *b)
 {
-    if (!state_flag(ts, JitFlagDebug) || ts->unwatched ||
-        state_flag(ts, JitFlagForbidSynchronization))
+    if (!watches(ts))
         return false;
     for (uint32_t i = 0; i < b->output_count; ++i)
         if (type_info[var_get(b->outputs[i])->type].is_float)
@@ -406,7 +411,7 @@ static void put_origin(Text *out, const Assembly *b, const Written *w)
     if (w->kind == FOUND_UNKNOWN) {
         text_put(out, "; which operation made it was not found");
     } else if (w->kind == FOUND_REDUCED) {
-        text_put(out, ": the reduction made it of finite values");
+        text_put(out, ": a sum or product of finite values has overflowed");
     } else if (w->kind == FOUND_OPERAND || o->kind == ORIGIN_ARRAY) {
         text_putf(out, ": it comes from entry %llu of ", (unsigned long long) o->entry);
         put_array(out, o->type, find_array(b, w));
@@ -451,7 +456,7 @@ static bool is_news(const Assembly *b, const Written *w)
 static void warn(const Assembly *b, const Written *w)
 {
     Text text = { 0 };
-    text_put(&text, "jit_eval(): ");
+    text_put(&text, "jit_var_eval(): ");
     text_put(&text, w->output == SLOT_NO_WORD ? "what is scattered to entry " : "entry ");
     text_putf(&text, "%llu of ", (unsigned long long) w->entry);
     put_array(&text, w->type, w->output == SLOT_NO_WORD ? 0 : b->outputs[w->output]);
@@ -473,6 +478,84 @@ static void report(const Search *s)
     if (i < s->count)
         warn(s->b, &s->list[i]);
 }
+
+/* ------------------------------------------------------------------------ commands */
+
+bool finite_wants(const ThreadState *ts, VarType type)
+{
+    return watches(ts) && type_info[type].is_float;
+}
+
+static void hold_slot(FiniteInputs *inputs, const Slot *slot)
+{
+    const uint32_t most = sizeof(inputs->slots) / sizeof(inputs->slots[0]);
+    if (!slot->buffer || inputs->count == most)
+        return;
+    inputs->slots[inputs->count++] = *slot;
+    buffer_retain(slot->buffer);
+}
+
+void finite_hold(FiniteInputs *inputs, const Command *command)
+{
+    inputs->count = 0;
+    for (uint32_t i = 0; i + 1 < command->slot_count; ++i)
+        hold_slot(inputs, &command->slots[i]);
+}
+
+void finite_hold_vars(FiniteInputs *inputs, const VarId *ids, uint32_t count)
+{
+    inputs->count = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        const Var *v = var_get(ids[i]);
+        if (v->op == OP_EVALUATED)
+            hold_slot(inputs, &(Slot){ .buffer = v->value.buffer,
+                                       .bytes = var_bytes(v) });
+    }
+}
+
+/* What was bad before, or cannot be looked at, is no news. */
+static bool all_finite(const FiniteInputs *inputs, VarType type)
+{
+    for (uint32_t i = 0; i < inputs->count; ++i) {
+        const Slot *slot = &inputs->slots[i];
+        const char *data = buffer_host(slot->buffer);
+        const uint64_t count = slot->bytes / type_info[type].size;
+        if (!data || buffer_failure(slot->buffer) ||
+            next_bad(data + slot->offset, type, 0, count, 1) != count)
+            return false;
+    }
+    return true;
+}
+
+static void search_result(Written *w, const FiniteInputs *inputs)
+{
+    if (!w->data || buffer_failure(w->buffer))
+        return;
+    const uint64_t entry = next_bad(w->data, w->type, 0, w->size, 1);
+    if (entry != w->size && all_finite(inputs, w->type))
+        note(w, FOUND_REDUCED, entry, NULL);
+}
+
+void finite_check_result(ThreadState *ts, VarId result, FiniteInputs *inputs)
+{
+    const Var *v = result ? var_get(result) : NULL;
+    if (v && v->op == OP_EVALUATED) {
+        Written w = { .buffer = v->value.buffer, .data = buffer_host(v->value.buffer),
+                      .type = (VarType) v->type, .size = var_lanes(v) };
+        Device *device = var_device(v);
+        const Assembly b = { .outputs = &result, .output_count = 1 };
+        state_pause(ts);
+        stream_sync(stream_self(device));
+        search_result(&w, inputs);
+        state_resume(ts);
+        if (w.kind != FOUND_NOTHING && is_news(&b, &w))
+            warn(&b, &w);
+    }
+    for (uint32_t i = 0; i < inputs->count; ++i)
+        buffer_release(inputs->slots[i].buffer);
+}
+
+/* ------------------------------------------------------------------------ launches */
 
 void finite_check(ThreadState *ts, const Assembly *b)
 {
