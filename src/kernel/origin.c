@@ -186,7 +186,7 @@ static uint32_t param_of(const Frame *f, uint32_t pointer)
     return inst->op == OP_PARAM ? inst->aux : PROGRAM_NONE;
 }
 
-/* Entry 'offset' of the packet of so many that a gather reads. */
+/* Entry 'offset' of the packet of 'packet' entries that a gather reads. */
 static bool gather(OriginWalk *w, Frame *f, uint32_t at, const uint32_t *args,
                    uint32_t packet, uint32_t offset)
 {
@@ -327,9 +327,10 @@ static bool step(OriginWalk *w, Frame *f, uint32_t at)
     case OP_COUNTER: value->bits = w->lane; return true;
     case OP_LOAD: {
         const uint32_t entry = inst->flags & INST_UNIFORM ? 0 : w->lane;
+        const uint64_t array = w->spec.args[inst->aux];
         return set_leaf(w, f, at, ORIGIN_ARRAY,
-                        read_entry(w->spec.args[inst->aux], (VarType) inst->type, entry),
-                        inst->aux, entry);
+                        read_entry(array, (VarType) inst->type, entry), inst->aux,
+                        entry);
     }
     case OP_GATHER: return gather(w, f, at, args, 1, 0);
     case OP_PACKET_ITEM: return item(w, f, at);
@@ -337,8 +338,9 @@ static bool step(OriginWalk *w, Frame *f, uint32_t at)
     case OP_SCATTER:
     case OP_SCATTER_PACKET: return scatter(w, f, inst);
     case OP_CHECK:
-        value->bits = (f->values[args[0]].bits & 1) &&
-                      (uint32_t) f->values[args[1]].bits < w->spec.check_bounds[inst->aux];
+        value->bits =
+            (f->values[args[0]].bits & 1) &&
+            (uint32_t) f->values[args[1]].bits < w->spec.check_bounds[inst->aux];
         return true;
     case OP_STATE: *value = f->states[inst->aux]; return true;
     case OP_ACTIVE: value->bits = 1; return true;

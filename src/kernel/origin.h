@@ -2,13 +2,13 @@
  * origin.h -- where a value that is not finite comes from
  *
  * A Program is computed once more, for one lane, one instruction at a time. Each value
- * that is infinite or NaN is marked with where that began: an operation that made it of
- * finite operands, an entry of an array, a literal. So a select() drops what it does not
- * choose, and states of loops, local arrays, arguments and results of calls have the
- * mark of what was put there. Used by debug mode after a launch has ended.
+ * that is infinite or NaN is marked with where that began: an operation that made it
+ * from finite operands, an entry of an array, a literal. So a select() drops what it
+ * does not choose, and states of loops, local arrays, arguments and results of calls
+ * have the mark of what was put there. Used by debug mode after a launch has ended.
  *
- * It needs no locks. The arrays must stay as they were before the launch, the Program as
- * it was traced.
+ * It needs no locks. The arrays must stay as they were before the launch, the Program
+ * as it was traced.
  */
 #ifndef KERNEL_ORIGIN_H
 #define KERNEL_ORIGIN_H
@@ -16,7 +16,7 @@
 #include "ir/program.h"
 
 typedef enum OriginKind {
-    ORIGIN_MADE,   /* an operation on finite values; of NaN: on values that are not NaN */
+    ORIGIN_MADE,   /* an operation on finite values; NaN: on values that are not NaN */
     ORIGIN_ARRAY,  /* an entry that was read */
     ORIGIN_LITERAL /* or bits of an integer */
 } OriginKind;
@@ -28,7 +28,7 @@ typedef struct Origin {
     SourceLine source;  /* of the instruction; file NULL: not known */
     VarType type;       /* of the value */
     uint64_t bits;
-    Op op;              /* MADE: the operation, the type of its operands, and these, ... */
+    Op op;              /* MADE: the operation, the type of its operands, these, ... */
     VarType operand;
     uint32_t count;     /* ... as many as there are; 0: too many to name */
     uint64_t operands[ORIGIN_OPERANDS];
@@ -38,7 +38,7 @@ typedef struct Origin {
 
 typedef struct OriginSpec {
     const Program *program;
-    const uint64_t *args; /* a word for each parameter: addresses that the host can read */
+    const uint64_t *args; /* a word for each parameter: addresses for the host */
     const uint64_t *check_bounds;
     uint64_t steps;       /* instructions to compute at most, in all lanes together */
 } OriginSpec;

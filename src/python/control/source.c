@@ -67,8 +67,8 @@ static bool tell_core(PyObject *module, PyFrameObject *frame)
     return true;
 }
 
-/* A function returns. If the package has called it, as it does parts of Python's library,
-   the program is where it has called the package. */
+/* A function returns. If the package has called it, as it does parts of Python's
+   library, the program is where it has called the package. */
 static void tell_core_of_caller(PyObject *module, PyFrameObject *frame)
 {
     PyFrameObject *caller = PyFrame_GetBack(frame);

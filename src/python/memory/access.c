@@ -107,8 +107,8 @@ Extent access_extent(const Array *flat)
     return flat->info->jit ? extent_of_leaf(array_var(flat), size) : extent_of(size);
 }
 
-bool access_lanes(const char *operation, const size_t *sizes, const VarIndex *vars, int n,
-                  size_t *lanes)
+bool access_lanes(const char *operation, const size_t *sizes, const VarIndex *vars,
+                  int n, size_t *lanes)
 {
     size_t size = 1;
     VarIndex wide = 0;

@@ -362,7 +362,7 @@ static bool is_foreign(PyObject *leaf)
            PyObject_HasAttrString(cls, "__dlpack__");
 }
 
-/* Is it a number of NumPy, which is no array? Nobody has one who has not imported that.
+/* Is it a number of NumPy? Code that has one has imported NumPy.
  * False: or an exception. */
 static bool is_numpy_number(PyObject *leaf)
 {

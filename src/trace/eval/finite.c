@@ -21,9 +21,9 @@
 #include "kernel/origin.h"
 
 enum {
-    STEPS = 4000000, /* instructions that are computed for one launch, at most: they take
-                        less than a second */
-    MEANT = 64       /* lanes of an output in which values that are meant may be found */
+    STEPS = 4000000, /* instructions that are computed for one launch, at most: less
+                        than a second */
+    MEANT = 64       /* lanes of an output in which what is meant may be found */
 };
 
 typedef enum FoundKind {
@@ -165,7 +165,8 @@ static uint64_t next_bad(const char *data, VarType type, uint64_t entry, uint64_
     enum { PART = 4096 };
     const uint32_t size = type_info[type].size;
     while (entry < end) {
-        const uint64_t part = end - entry < PART ? end - entry : PART, last = entry + part;
+        const uint64_t part = end - entry < PART ? end - entry : PART,
+                       last = entry + part;
         const char *at = data + entry * size;
         const bool any = size == 2   ? search_16(at, part)
                          : size == 4 ? search_32(at, part)
@@ -215,7 +216,7 @@ static void search_output(Search *s, Written *w)
         uint64_t at = 0;
         for (uint32_t meant = 0; meant < MEANT; ++meant) {
             at = next_bad(w->data, w->type, at, w->size, badness);
-            if (at == w->size && meant < MEANT)
+            if (at == w->size)
                 return;
             if (look_at_lane(s, w, at++))
                 return;
@@ -240,8 +241,8 @@ static void search_target(Search *s, Written *w)
     }
 }
 
-/* What a reduction reads has a bad value in a lane of this range: find it. 'quiet' if it
- * was meant, or cannot be known. */
+/* What a reduction reads has a bad value in a lane of this range: find it. 'quiet' if
+ * it was meant, or cannot be known. */
 static const Origin *search_lanes(Search *s, uint32_t param, uint64_t first,
                                   uint64_t last, bool *quiet)
 {
@@ -457,7 +458,8 @@ static void warn(const Assembly *b, const Written *w)
 {
     Text text = { 0 };
     text_put(&text, "jit_var_eval(): ");
-    text_put(&text, w->output == SLOT_NO_WORD ? "what is scattered to entry " : "entry ");
+    text_put(&text, w->output == SLOT_NO_WORD ? "what is scattered to " : "");
+    text_put(&text, "entry ");
     text_putf(&text, "%llu of ", (unsigned long long) w->entry);
     put_array(&text, w->type, w->output == SLOT_NO_WORD ? 0 : b->outputs[w->output]);
     text_put(&text, " is ");

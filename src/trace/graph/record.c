@@ -316,8 +316,8 @@ bool record_join_size(RecordSize *s, VarId id, const char *role, uint32_t number
         node_places(places, s->first.id, id);
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s '%s': %s has %u entries and %s has %u entries, expected "
-                         "equal sizes or 1%s", s->what, s->name, first, s->size, name, n,
-                         places);
+                         "equal sizes or 1%s", s->what, s->name, first, s->size, name,
+                         n, places);
     }
     s->size = n;
     s->first = part;
