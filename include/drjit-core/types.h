@@ -148,7 +148,8 @@ JIT_ENUM(VarState, JIT_VAR_STATE_LIST)
 /** Compilation flags, a property of the calling thread. What a thread starts with is
  *  JitFlagDefault. Rows are X(E, name, bit, is it set then?). */
 #define JIT_FLAG_LIST(X, E)                                                          \
-    X(E, Debug, 0, 0) /**< check gathers and scatters at run time */                 \
+    X(E, Debug, 0, 0) /**< check gathers and scatters at run time, search results */ \
+                      /**< for infinities and NaN, which is waited for */            \
     X(E, ReuseIndices, 1, 1) /**< freed indices are reused, lowest first */          \
     X(E, ConstantPropagation, 2, 1) /**< fold operations on literals */              \
     X(E, FastMath, 3, 1) /**< x * 0 is 0 even for NaN and infinities */              \

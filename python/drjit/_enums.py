@@ -242,9 +242,10 @@ class JitFlag(IntEnum):
     Checks and reports:
 
     - ``Debug`` (off): check indices of gathers, scatters and calls while kernels run,
-      have ``dr.assert_*`` check, and have arrays know the source line that made them
-      ([debugging](../debugging.md#debug-mode)). Kernels run slower; results are the
-      same.
+      have ``dr.assert_*`` check, have arrays know the source line that made them, and
+      warn of results that are infinite or NaN
+      ([debugging](../debugging.md#debug-mode)). Each kernel is waited for and runs
+      slower; results are the same.
     - ``PrintIR`` (off): print each kernel when it is launched, and what the engine
       makes of it.
     - ``KernelHistory`` (off): record launches for :func:`drjit.kernel_history`.

@@ -183,6 +183,25 @@ def test_like(m: ModuleType) -> None:
     assert dr.empty_like(llvm.Float(1, 2)).state == dr.VarState.Undefined
 
 
+def test_like_numbers_of_numpy() -> None:
+    tree = {
+        "a": np.float32(3),
+        "b": np.int64(4),
+        "c": np.bool_(True),
+        "d": llvm.Float(1, 2),
+    }
+    zeros, ones = dr.zeros_like(tree), dr.ones_like(tree)
+    for key in "abc":
+        assert type(zeros[key]) is type(ones[key]) is type(tree[key])
+        assert zeros[key] == np.zeros_like(tree[key]) and ones[key] == 1
+    assert entries(zeros["d"]) == [0, 0]
+    assert type(dr.zeros_like(np.float16(2))) is np.float16
+    with pytest.raises(
+        TypeError, match=r"numpy\.ndarray, expected an array of Dr\.Jit"
+    ):
+        dr.zeros_like([np.ones(3)])
+
+
 @pytest.mark.parametrize(
     "arguments", [(5,), (2, 5), (2, 9, 3), (9, 2, -3), (-3, 3), (0,), (3, 3), (1, 2, 5)]
 )

@@ -228,6 +228,54 @@ def test_gather_empty(m: ModuleType) -> None:
         dr.gather(cls, cls(1, 2), flat(m, "u")(0, 1), flat(m, "b")())
 
 
+@pytest.mark.parametrize("module", [llvm, llvm.ad])
+@pytest.mark.parametrize("opaque", [False, True])
+def test_gather_from_nothing_with_no_active_lane(
+    module: ModuleType, opaque: bool
+) -> None:
+    off = module.Bool(False, False, False)
+    if opaque:
+        off = dr.opaque(module.Bool, False, 3)
+    index = module.UInt(0, 7, 1)
+    values = dr.gather(module.Float, module.Float(), index, off)
+    assert type(values) is module.Float and np.array_equal(values.numpy(), np.zeros(3))
+    vectors = dr.gather(module.Array3f, module.Float(), index, off)
+    assert np.array_equal(vectors.numpy(), np.zeros((3, 3)))
+    nested = dr.gather(module.Array2f, module.Array2f([], []), index, off)
+    assert np.array_equal(nested.numpy(), np.zeros((2, 3)))
+    assert np.array_equal(
+        dr.gather(module.Bool, module.Bool(), index, off).numpy(), [0] * 3
+    )
+    with pytest.raises(RuntimeError, match="'source' is empty"):
+        dr.gather(module.Float, module.Float(), index, module.Bool(False, True, False))
+
+
+def test_gather_from_nothing_is_tracked() -> None:
+    source = llvm.ad.Float()
+    dr.enable_grad(source)
+    values = dr.gather(
+        llvm.ad.Float, source, llvm.ad.UInt(0, 1), llvm.ad.Bool(False, False)
+    )
+    dr.backward(values)
+    assert dr.grad_enabled(values) and len(source.grad) == 0
+
+
+def test_scatter_into_nothing_with_no_active_lane() -> None:
+    off, index = llvm.Bool(False, False), llvm.UInt(0, 1)
+    target = llvm.Float()
+    dr.scatter(target, llvm.Float(1, 2), index, off)
+    dr.scatter_add(target, llvm.Float(1, 2), index, off)
+    dr.scatter_reduce(dr.ReduceOp.Max, target, 3, index, False)
+    dr.scatter(target, llvm.Array2f(1, 2), index, off)
+    nested = llvm.Array2f([], [])
+    dr.scatter(nested, llvm.Array2f(1, 2), index, off)
+    assert len(target) == 0 and dr.width(nested) == 0
+    with pytest.raises(RuntimeError, match="'target' is empty"):
+        dr.scatter(target, llvm.Float(1, 2), index, llvm.Bool(True, False))
+    with pytest.raises(RuntimeError, match="'target' is empty"):
+        dr.scatter(target, llvm.Float(1, 2), index)
+
+
 def test_gather_scalar_checks_positions() -> None:
     with pytest.raises(IndexError, match="position 3 is out of bounds"):
         dr.gather(scalar.ArrayXf, scalar.ArrayXf(1, 2, 3), 3)

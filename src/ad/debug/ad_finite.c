@@ -91,7 +91,10 @@ static bool look_at(NodeId id, Count *count)
     if (grad)
         var_inc(grad);
     state_unlock();
+    ThreadState *ts = thread_self.state;
+    ts->unwatched++; /* one warning will do */
     bool ok = !grad || symbolic || count_bad(grad, count);
+    ts->unwatched--;
     jit_var_dec_ref(grad);
     return ok;
 }

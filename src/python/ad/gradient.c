@@ -108,10 +108,13 @@ static bool fits(const char *operation, const char *path, const Array *a,
         const VarIndex target = array_leaves(a)[i], value = component(source, i);
         const size_t size = var_node(target) && value ? var_peek_size(target) : 1;
         const size_t given = size != 1 ? var_peek_size(value) : 1;
-        if (given != 1 && given != size)
+        if (given != 1 && given != size) {
+            char places[VAR_PLACES];
+            var_places(value, target, places);
             return error_raise(PyExc_RuntimeError, operation, NULL, 0,
-                               "the gradient%s%s has %zu entries, expected %zu or 1",
-                               of, path, given, size);
+                               "the gradient%s%s has %zu entries, expected %zu or 1%s",
+                               of, path, given, size, places);
+        }
     }
     return true;
 }

@@ -3,6 +3,8 @@
  */
 #include "python/array/var.h"
 
+#include <stdio.h>
+
 VarIndex var_with_node(uint32_t variable, VarIndex like)
 {
     if (!variable || !var_node(like))
@@ -69,6 +71,30 @@ const char *var_label(VarIndex var)
 const char *var_location(VarIndex var, uint32_t *line)
 {
     return jit_var_location(var_jit(var), line);
+}
+
+void var_places(VarIndex first, VarIndex second, char text[VAR_PLACES])
+{
+    uint32_t a = 0, b = 0;
+    const char *file_a = first ? var_location(first, &a) : NULL,
+               *file_b = second ? var_location(second, &b) : NULL;
+    *text = 0;
+    if (file_a && file_b)
+        snprintf(text, VAR_PLACES,
+                 "; the first was made at %.60s:%u, the second at %.60s:%u", file_a, a,
+                 file_b, b);
+    else if (file_a || file_b)
+        snprintf(text, VAR_PLACES, "; the %s was made at %.60s:%u",
+                 file_a ? "first" : "second", file_a ? file_a : file_b, file_a ? a : b);
+}
+
+void var_place(VarIndex var, char text[VAR_PLACES])
+{
+    uint32_t line = 0;
+    const char *file = var ? var_location(var, &line) : NULL;
+    *text = 0;
+    if (file)
+        snprintf(text, VAR_PLACES, "; it was made at %.60s:%u", file, line);
 }
 
 /* ---------------------------------------------------------------- new variables */

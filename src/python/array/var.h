@@ -140,6 +140,12 @@ bool var_info(VarIndex var, VarInfo *info);
 /** The label, the line that recorded it; NULL: none. */
 const char *var_label(VarIndex var);
 const char *var_location(VarIndex var, uint32_t *line);
+/** Where two variables were made, which debug mode knows, for the end of a message:
+ *  "; the first was made at program.py:2, the second at program.py:3". Else ''. */
+enum { VAR_PLACES = 200 };
+void var_places(VarIndex first, VarIndex second, char text[VAR_PLACES]);
+/** The same for one: "; it was made at program.py:2". */
+void var_place(VarIndex var, char text[VAR_PLACES]);
 
 /* ---- new variables, of a type with this family and entry type */
 

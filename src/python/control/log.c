@@ -7,7 +7,6 @@
 #include "python/control/log.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "python/base/deferred.h"
 
@@ -132,7 +131,7 @@ static bool writes_to_stderr(void)
     PyObject *file = PySys_GetObject("stderr"); /* borrowed */
     int number = file && file != Py_None ? PyObject_AsFileDescriptor(file) : -1;
     PyErr_Clear(); /* it is no file */
-    return number == STDERR_FILENO;
+    return number == 2; /* of stderr */
 }
 
 void log_begin(void)

@@ -49,11 +49,12 @@ static PyObject *file_of(PyObject *module, PyFrameObject *frame)
     return file;
 }
 
-static void tell_core(PyObject *module, PyFrameObject *frame)
+/* False: the frame belongs to the package. */
+static bool tell_core(PyObject *module, PyFrameObject *frame)
 {
     PyObject *file = file_of(module, frame);
     if (!file)
-        return;
+        return false;
     const char *path = PyUnicode_AsUTF8(file);
     if (path) {
         const char *slash = strrchr(path, '/');
@@ -63,6 +64,20 @@ static void tell_core(PyObject *module, PyFrameObject *frame)
     }
     PyErr_Clear();
     Py_DECREF(file);
+    return true;
+}
+
+/* A function returns. If the package has called it, as it does parts of Python's
+   library, the program is where it has called the package. */
+static void tell_core_of_caller(PyObject *module, PyFrameObject *frame)
+{
+    PyFrameObject *caller = PyFrame_GetBack(frame);
+    while (caller && !tell_core(module, caller)) {
+        PyFrameObject *next = PyFrame_GetBack(caller);
+        Py_DECREF(caller);
+        caller = next;
+    }
+    Py_XDECREF(caller);
 }
 
 /* The trace function: _trace_source(frame, event, arg). What it returns for a call is
@@ -83,12 +98,9 @@ static PyObject *trace(PyObject *module, PyObject *const *args, Py_ssize_t n)
         return PyObject_GetAttrString(module, tracer_name);
     }
     if (PyUnicode_CompareWithASCIIString(args[1], "line") == 0) {
-        tell_core(module, frame);
+        (void) tell_core(module, frame);
     } else if (PyUnicode_CompareWithASCIIString(args[1], "return") == 0) {
-        PyFrameObject *caller = PyFrame_GetBack(frame);
-        if (caller)
-            tell_core(module, caller);
-        Py_XDECREF(caller);
+        tell_core_of_caller(module, frame);
     }
     Py_RETURN_NONE;
 }

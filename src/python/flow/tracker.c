@@ -768,11 +768,13 @@ bool tracker_fail_size(const Tracker *t, size_t size)
             if (own == size || own == 1)
                 continue;
             PyObject *name = tracker_name(t, leaf->place);
+            char place[VAR_PLACES];
+            var_place(t->variables.ids[leaf->first + k], place);
             if (name)
                 error_raise(PyExc_RuntimeError, t->operation, NULL, 0,
                             "this operation processes arrays of size %zu, while state "
-                            "variable %U has an incompatible size %zu",
-                            size, name, own);
+                            "variable %U has an incompatible size %zu%s",
+                            size, name, own, place);
             Py_XDECREF(name);
             return false;
         }

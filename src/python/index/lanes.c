@@ -132,8 +132,10 @@ static int scatter(Array *a, size_t size, VarIndex indices, Extent n, PyObject *
     } else if (access_size(a) != size) {
         fail_changed(a);
     } else if (found.n != 1 && !extent_equal(found, n)) {
+        char places[VAR_PLACES];
+        var_places(access_peek(entries), indices, places);
         error_raise(PyExc_ValueError, key_name(a, KEY_SET).text, NULL, 0,
-                    "found %zu values, expected 1 or %zu", found.n, n.n);
+                    "found %zu values, expected 1 or %zu%s", found.n, n.n, places);
     } else if (n.n == 0) {
         rv = 0;
     } else {

@@ -3,6 +3,7 @@
  */
 #include "python/memory/access.h"
 
+#include "python/array/evaluate.h"
 #include "python/base/error.h"
 #include "python/convert/convert.h"
 #include "python/type/enums.h"
@@ -106,22 +107,55 @@ Extent access_extent(const Array *flat)
     return flat->info->jit ? extent_of_leaf(array_var(flat), size) : extent_of(size);
 }
 
-bool access_lanes(const char *operation, const size_t *sizes, int n, size_t *lanes)
+bool access_lanes(const char *operation, const size_t *sizes, const VarIndex *vars,
+                  int n, size_t *lanes)
 {
     size_t size = 1;
+    VarIndex wide = 0;
     for (int i = 0; i < n; i++) {
         if (sizes[i] == 1 || sizes[i] == size)
             continue;
-        if (size != 1)
+        if (size != 1) {
+            char places[VAR_PLACES];
+            var_places(wide, vars ? vars[i] : 0, places);
             return error_raise(
                 PyExc_RuntimeError, operation, NULL, 0,
                 "operands have incompatible sizes %zu and %zu, expected equal "
-                "sizes or 1",
-                size, sizes[i]);
+                "sizes or 1%s",
+                size, sizes[i], places);
+        }
         size = sizes[i];
+        wide = vars ? vars[i] : 0;
     }
     *lanes = size;
     return true;
+}
+
+VarIndex access_peek(const Array *flat)
+{
+    return flat && flat->info->jit ? array_var((Array *) flat) : 0;
+}
+
+static VarIndex read_any(VarIndex mask, void *argument)
+{
+    const VarIndex any = var_any(mask);
+    bool *inactive = argument, active = true;
+    if (any && var_read(any, 0, &active))
+        *inactive = !active;
+    else /* a body is being recorded, say: that is not known now */
+        jit_error_clear();
+    var_unref(any);
+    return 0;
+}
+
+bool access_is_inactive(const Array *mask)
+{
+    const VarIndex var = access_variable(mask);
+    bool inactive = false;
+    if (var)
+        evaluate_call(read_any, var, &inactive);
+    var_unref(var);
+    return inactive;
 }
 
 VarIndex access_variable(const Array *flat)

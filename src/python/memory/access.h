@@ -51,8 +51,14 @@ size_t access_size(const Array *flat);
 Extent access_extent(const Array *flat);
 
 /** The size that operands of these sizes have together: 1 adapts to any other, 0
- *  included. False with a RuntimeError if they do not fit. */
-bool access_lanes(const char *operation, const size_t *sizes, int n, size_t *lanes);
+ *  included. False with a RuntimeError if they do not fit; in debug mode it says where
+ *  the variables of these sizes (NULL, or 0: not known) were made. */
+bool access_lanes(const char *operation, const size_t *sizes, const VarIndex *vars,
+                  int n, size_t *lanes);
+/** The variable of a flat jit array, borrowed; 0: it has none. */
+VarIndex access_peek(const Array *flat);
+/** Is it known, or can it be computed now, that no lane is active? NULL: all are. */
+bool access_is_inactive(const Array *mask);
 
 /** The variable of a flat jit array, as a new reference (0 if it is empty or NULL). */
 VarIndex access_variable(const Array *flat);

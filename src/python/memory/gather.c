@@ -123,8 +123,9 @@ static size_t masked_lanes(const Access *a, const Array *index, const Array *mas
                            bool *ok)
 {
     const size_t sizes[] = { access_size(index), mask ? access_size(mask) : 1 };
+    const VarIndex vars[] = { access_peek(index), access_peek(mask) };
     size_t lanes = 0;
-    *ok = access_lanes(a->operation, sizes, 2, &lanes);
+    *ok = access_lanes(a->operation, sizes, vars, 2, &lanes);
     return lanes;
 }
 
@@ -140,6 +141,21 @@ static bool gather_nothing(const Access *a, const TypeInfo *info, VarIndex sourc
     return ok;
 }
 
+/* No lane is active: zeros, from a source that has no entry. */
+static bool gather_zeros(const Access *a, const TypeInfo *info, VarIndex source,
+                         size_t lanes, size_t n, VarIndex *out)
+{
+    const uint64_t zero = 0;
+    bool ok = true;
+    for (size_t k = 0; ok && k < n; k++) {
+        out[k] = var_of_none(var_literal(info, &zero, lanes), 1, &source);
+        ok = out[k] != 0;
+    }
+    if (!ok)
+        error_from_core(a->operation, NULL, 0);
+    return ok;
+}
+
 /* Gather n variables from a leaf of an array of type 'info' into out[n]. */
 static bool gather_leaf(const Access *a, const TypeInfo *info, VarIndex source,
                         const Array *index, const Array *mask, size_t n, VarIndex *out)
@@ -149,6 +165,8 @@ static bool gather_leaf(const Access *a, const TypeInfo *info, VarIndex source,
     size_t lanes = masked_lanes(a, index, mask, &ok);
     if (!ok || lanes == 0)
         return ok && gather_nothing(a, info, source, n, out);
+    if (var_is_empty(source) && access_is_inactive(mask))
+        return gather_zeros(a, info, source, lanes, n, out);
     if (var_is_empty(source))
         return error_raise(PyExc_RuntimeError, a->operation, NULL, 0,
                            "'source' is empty, expected at least one entry");

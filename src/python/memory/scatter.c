@@ -193,22 +193,38 @@ static bool write_leaf(const Scatter *s, Array *target, size_t i, const Operands
     return ok;
 }
 
-/* The lanes of a write; 0 is nothing to do. */
+static bool has_empty_leaf(const Array *target)
+{
+    for (size_t i = 0; i < array_count(target); i++)
+        if (var_is_empty(array_leaves(target)[i]))
+            return true;
+    return false;
+}
+
+/* The lanes of a write; 0 is nothing to do, as where no lane is active, and there would
+ * be no entry to write to. */
 static bool write_lanes(const Scatter *s, const Pair *pair, const Array *index,
                         const Array *mask, size_t *lanes)
 {
     size_t sizes[3] = { access_size(index), mask ? access_size(mask) : 1, 1 };
+    VarIndex vars[3] = { access_peek(index), access_peek(mask), 0 };
+    VarIndex wide = 0;
     *lanes = 1;
     for (size_t k = 0; k < array_count(pair->value); k++) {
-        VarIndex var = array_leaves(pair->value)[k];
         size_t part;
-        sizes[2] = var ? var_peek_size(var) : 0;
-        if (!access_lanes(s->access.operation, sizes, 3, &part))
+        vars[2] = array_leaves(pair->value)[k];
+        sizes[2] = vars[2] ? var_peek_size(vars[2]) : 0;
+        if (!access_lanes(s->access.operation, sizes, vars, 3, &part))
             return false;
         const size_t both[] = { *lanes, part };
-        if (!access_lanes(s->access.operation, both, 2, lanes))
+        if (!access_lanes(s->access.operation, both, (VarIndex[]){ wide, vars[2] }, 2,
+                          lanes))
             return false;
+        if (part != 1)
+            wide = vars[2];
     }
+    if (*lanes && has_empty_leaf(pair->target) && access_is_inactive(mask))
+        *lanes = 0;
     return true;
 }
 
@@ -219,10 +235,9 @@ static bool check_jit(const Scatter *s, const Pair *pair, const Array *index,
     size_t lanes;
     if (!write_lanes(s, pair, index, mask, &lanes))
         return false;
-    for (size_t i = 0; lanes && i < array_count(pair->target); i++)
-        if (var_is_empty(array_leaves(pair->target)[i]))
-            return error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
-                               "'target' is empty, expected at least one entry");
+    if (lanes && has_empty_leaf(pair->target))
+        return error_raise(PyExc_RuntimeError, s->access.operation, NULL, 0,
+                           "'target' is empty, expected at least one entry");
     if (s->op == ReduceOpIdentity ||
         jit_can_scatter_reduce((JitBackend) info->backend, (VarType) info->entry,
                                s->op))
@@ -295,7 +310,7 @@ static bool check_scalar(const Scatter *s, const Pair *pair, const Array *index,
     const size_t sizes[] = { access_size(index), mask ? access_size(mask) : 1,
                              pair->components ? 1 : count };
     bool bitwise = s->op == ReduceOpAnd || s->op == ReduceOpOr;
-    if (!access_lanes(operation, sizes, 3, lanes))
+    if (!access_lanes(operation, sizes, NULL, 3, lanes))
         return false;
     if (n == 0)
         *lanes = 0;

@@ -362,6 +362,24 @@ static bool is_foreign(PyObject *leaf)
            PyObject_HasAttrString(cls, "__dlpack__");
 }
 
+/* Is it a number of NumPy? Code that has one has imported NumPy.
+ * False: or an exception. */
+static bool is_numpy_number(PyObject *leaf)
+{
+    PyObject *name = PyUnicode_FromString("numpy");
+    PyObject *numpy = name ? PyImport_GetModule(name) : NULL;
+    static const char *const classes[] = { "number", "bool_" };
+    bool found = false;
+    for (size_t i = 0; numpy && !found && i < 2; i++) {
+        PyObject *cls = PyObject_GetAttrString(numpy, classes[i]);
+        found = cls && PyObject_IsInstance(leaf, cls) == 1;
+        Py_XDECREF(cls);
+    }
+    Py_XDECREF(numpy);
+    Py_XDECREF(name);
+    return found;
+}
+
 /* TreeMap: the same shape with other entries; what is not a number passes. */
 static PyObject *make_like(void *context, PyObject *const *leaves)
 {
@@ -372,6 +390,10 @@ static PyObject *make_like(void *context, PyObject *const *leaves)
     if (PyBool_Check(leaf) || PyLong_CheckExact(leaf) || PyFloat_CheckExact(leaf))
         return PyObject_CallOneArg((PyObject *) Py_TYPE(leaf), f->value);
     if (!array_check(f->state, leaf)) {
+        if (is_foreign(leaf) && is_numpy_number(leaf))
+            return PyObject_CallOneArg((PyObject *) Py_TYPE(leaf), f->value);
+        if (PyErr_Occurred())
+            return NULL;
         if (is_foreign(leaf))
             return error_raise(PyExc_TypeError, f->operation, NULL, 0,
                                "a value is of type %s, expected an array of Dr.Jit; "

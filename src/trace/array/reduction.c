@@ -8,6 +8,7 @@
 #include "trace/array/array.h"
 #include "trace/array/memory.h"
 #include "trace/eval/evaluate.h"
+#include "trace/eval/finite.h"
 #include "freeze/freezing.h"
 #include "trace/eval/work.h"
 #include "trace/graph/arith.h"
@@ -78,6 +79,20 @@ static VarId block_result(ThreadState *ts, Command *c, VarId id, SymSize block,
     return work_result(ts, c, type, size);
 }
 
+/* The result of a reduction of entries that were at hand. */
+static VarId give_reduced(ThreadState *ts, const VarId *ids, uint32_t count,
+                          uint32_t size, Buffer *entries)
+{
+    FiniteInputs inputs;
+    const bool watched = finite_wants(ts, (VarType) var_get(ids[0])->type);
+    if (watched)
+        finite_hold_vars(&inputs, ids, count);
+    VarId id = give_buffer(ts, ids[0], size, entries);
+    if (watched)
+        finite_check_result(ts, id, &inputs);
+    return id;
+}
+
 /* Entries that are at hand are reduced at once, since a command would cost several
  * times as much; else 0, without an error. */
 static VarId reduce_at_once(ThreadState *ts, ReduceOp op, VarId id, size_t block)
@@ -89,7 +104,7 @@ static VarId reduce_at_once(ThreadState *ts, ReduceOp op, VarId id, size_t block
     Buffer *out = work_buffer_now(id, count * type_info[type].size);
     TRY(out, 0);
     out->device->reduce(op, type, in, block, count, buffer_host(out));
-    return give_buffer(ts, id, (uint32_t) count, out);
+    return give_reduced(ts, &id, 1, (uint32_t) count, out);
 }
 
 static VarId dot_at_once(ThreadState *ts, VarId a, VarId b, uint32_t size)
@@ -101,7 +116,7 @@ static VarId dot_at_once(ThreadState *ts, VarId a, VarId b, uint32_t size)
     TRY(out, 0);
     out->device->dot(type, x, var_lanes_of(a) == 1, y, var_lanes_of(b) == 1, size,
                      buffer_host(out));
-    return give_buffer(ts, a, 1, out);
+    return give_reduced(ts, (VarId[]){ a, b }, 2, 1, out);
 }
 
 /* May a reduction wait, to be performed with what computes its operands? */

@@ -35,6 +35,7 @@
 #include "trace/eval/effects.h"
 #include "trace/eval/evaluate_fused.h"
 #include "trace/eval/expand.h"
+#include "trace/eval/finite.h"
 #include "trace/eval/report.h"
 #include "trace/eval/work.h"
 #include "trace/graph/hooks.h"
@@ -347,6 +348,9 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
     TRY(begin_program(w) && assemble_group(b, w->program, group), false);
     b->device = device_at(group->device);
     TRY(watcher.group(ts, group), false);
+    const bool watched = finite_watches(ts, b);
+    if (watched)
+        hold(b);
     bool computes = w->program->inst_count || b->fused_count != 1 ||
                     b->fused[0].op == REDUCE_COMPRESS, hit = false, ok;
     Kernel *kernel = NULL;
@@ -366,6 +370,8 @@ static bool run_group(ThreadState *ts, Workspace *w, const Group *group)
     }
     if (kernel)
         cache_release(kernel);
+    if (ok && watched)
+        finite_check(ts, b);
     if (b->retained)
         assemble_drop(b);
     b->retained = false;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "device/uses.h"
 #include "trace/eval/evaluate.h"
+#include "trace/eval/finite.h"
 #include "trace/eval/history.h"
 #include "trace/graph/node.h"
 #include "trace/graph/watch.h"
@@ -183,10 +184,16 @@ VarId work_result(ThreadState *ts, Command *command, VarType type, uint32_t size
     uint8_t device = command->device->index;
     buffer_retain(out);
     VarId id = 0;
+    FiniteInputs inputs;
+    const bool watched = finite_wants(ts, type);
+    if (watched)
+        finite_hold(&inputs, command);
     if (work_perform(ts, command))
         id = node_buffer(ts, device, type, size, out);
     if (!id)
         buffer_release(out);
+    if (watched)
+        finite_check_result(ts, id, &inputs);
     return id;
 }
 

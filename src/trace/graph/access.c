@@ -95,6 +95,17 @@ static bool same_device(const Access *a, VarId id)
                             a->function);
 }
 
+/* 'lead' has the size of the access. */
+static bool refuse_value(const Access *a, VarId value, VarId lead)
+{
+    char places[NODE_PLACES];
+    node_places(places, value, lead);
+    return error_set(JIT_ERROR_ARGUMENT,
+                     "%s: the value has %u entries and index and "
+                     "mask have %u, expected equal sizes or 1%s",
+                     a->function, node_number(a->ts, value), a->size, places);
+}
+
 bool access_check_sizes(Access *a, VarId index, VarId mask, const VarId *values,
                         uint32_t value_count)
 {
@@ -102,16 +113,18 @@ bool access_check_sizes(Access *a, VarId index, VarId mask, const VarId *values,
     VarId ids[] = { index, mask, mask_for(a->ts, a->wide) };
     TRY(node_common_size(ids, 3, a->function, &a->size), false);
     TRY(same_device(a, index), false);
+    VarId lead = mask && var_lanes_of(mask) == a->size ? mask : 0;
+    if (var_lanes_of(index) == a->size)
+        lead = index;
     for (uint32_t i = 0; i < value_count; ++i) {
         TRY(same_device(a, values[i]), false);
         uint32_t n = var_lanes_of(values[i]);
         if (n != 1 && a->size != 1 && n != a->size)
-            return error_set(JIT_ERROR_ARGUMENT,
-                             "%s: the value has %u entries and index and "
-                             "mask have %u, expected equal sizes or 1",
-                             a->function, node_number(a->ts, values[i]), a->size);
-        if (n != 1)
+            return refuse_value(a, values[i], lead);
+        if (n != 1) {
+            lead = a->size == 1 ? values[i] : lead;
             a->size = n;
+        }
     }
     return true;
 }

@@ -14,7 +14,8 @@
 static Extra *records;        /* records[0] is never used */
 static uint32_t record_count, record_capacity;
 static uint32_t first_free;
-static Table names;           /* interned file names: text -> owned copy */
+static Table names;           /* interned file names, and what was seen: text -> owned
+                                 copy */
 
 Extra *extra_find(const Var *v)
 {
@@ -157,6 +158,14 @@ const char *extra_intern(const char *text)
         return NULL;
     }
     return copy;
+}
+
+bool extra_seen(const char *text)
+{
+    if (table_get(&names, text, strlen(text) + 1))
+        return true;
+    (void) extra_intern(text);
+    return false;
 }
 
 const char *extra_label(const Var *v)

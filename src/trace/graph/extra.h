@@ -73,6 +73,8 @@ void extra_inherit_losses(Var *v);
 void extra_drop(VarId id, Var *v);
 /** A copy of a file name that lives until shutdown; NULL if out of memory. */
 const char *extra_intern(const char *text);
+/** Was this text given before? It is from now on, until shutdown. */
+bool extra_seen(const char *text);
 /** Label of a variable or "". */
 const char *extra_label(const Var *v);
 /** "file:line", label or "r<id>": how messages name a variable. Written to 'out'. */

@@ -122,11 +122,14 @@ static bool begin(Access *a, VarId array, VarId index, VarId mask, const VarId *
         lanes = var_lanes_of(array);
     else
         lanes = a->size;
-    if (var_lanes_of(array) != 1 && var_lanes_of(array) != lanes)
+    if (var_lanes_of(array) != 1 && var_lanes_of(array) != lanes) {
+        char places[NODE_PLACES];
+        node_places(places, array, a->wide);
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s: the array has %u lanes, and index, mask and value have "
-                         "%u, expected equal sizes or 1", a->function,
-                         node_number(a->ts, array), lanes);
+                         "%u, expected equal sizes or 1%s", a->function,
+                         node_number(a->ts, array), lanes, places);
+    }
     TRY(access_prepare(a, index, mask, values, value_count,
                        local_length(array, a->function)), false);
     a->size = lanes;

@@ -328,10 +328,11 @@ bool node_same_device(uint8_t a, uint8_t b, const char *format, ...)
                      subject, first->number, second->number);
 }
 
-/* Where two operands were made, which debug mode knows; '' otherwise. */
-static void put_places(char *text, size_t size, VarId first, VarId second)
+void node_places(char text[NODE_PLACES], VarId first, VarId second)
 {
-    const Extra *a = extra_find(var_get(first)), *b = extra_find(var_get(second));
+    const size_t size = NODE_PLACES;
+    const Extra *a = first ? extra_find(var_get(first)) : NULL,
+                *b = second ? extra_find(var_get(second)) : NULL;
     const bool known_a = a && a->file, known_b = b && b->file;
     if (known_a && known_b)
         snprintf(text, size, "; the first was made at %.60s:%u, the second at %.60s:%u",
@@ -361,8 +362,8 @@ bool node_common_size(const VarId *ids, uint32_t count, const char *function,
         if (var_lanes(v) == common || var_lanes(v) == 1)
             continue;
         if (common != 1) {
-            char places[200];
-            put_places(places, sizeof(places), wide, ids[i]);
+            char places[NODE_PLACES];
+            node_places(places, wide, ids[i]);
             return error_set(
                 JIT_ERROR_ARGUMENT,
                 "%s: operands have incompatible sizes %u and %u, expected equal sizes "

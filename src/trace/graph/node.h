@@ -69,6 +69,11 @@ bool node_same_device(uint8_t a, uint8_t b, const char *format, ...)
  *  1 beside others. False: error recorded. */
 bool node_common_size(const VarId *ids, uint32_t count, const char *function,
                       uint32_t *size);
+/** Where two operands (0: none) were made, which debug mode knows, for the end of a
+ *  message: "; the first was made at program.py:2, the second at program.py:3".
+ *  Else ''. */
+enum { NODE_PLACES = 200 };
+void node_places(char text[NODE_PLACES], VarId first, VarId second);
 bool node_type_valid(VarType type, const char *function);
 
 #endif

@@ -312,9 +312,12 @@ bool record_join_size(RecordSize *s, VarId id, const char *role, uint32_t number
         char first[64], name[64];
         name_part(first, sizeof first, &s->first);
         name_part(name, sizeof name, &part);
+        char places[NODE_PLACES];
+        node_places(places, s->first.id, id);
         return error_set(JIT_ERROR_ARGUMENT,
                          "%s '%s': %s has %u entries and %s has %u entries, expected "
-                         "equal sizes or 1", s->what, s->name, first, s->size, name, n);
+                         "equal sizes or 1%s", s->what, s->name, first, s->size, name,
+                         n, places);
     }
     s->size = n;
     s->first = part;

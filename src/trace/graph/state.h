@@ -44,6 +44,8 @@ typedef struct ThreadState {
     uint32_t writing;        /* those of them that have writes */
     uint32_t stolen;         /* other threads that are running writes queued by it */
     uint32_t deferring;      /* open ranges of jit_launch_hold() */
+    uint32_t unwatched;      /* launches are not searched for values that are not
+                                finite, as somebody else does it (ad_finite.h) */
     uint32_t paused;         /* in a call that has released the lock on its way */
     bool guests;             /* commands that it has submitted may still read memory
                                 that is not ours (Buffer.guest) */
