@@ -312,14 +312,17 @@ KEYS(64, uint64_t, int64_t, INT64_C(0x7ff0000000000000), INT64_C(0x7ff8000000000
             for (size_t i = 0; i < count; ++i)                                         \
                 out[i] = convert_out(in[i]);                                           \
     }                                                                                  \
-    static ALWAYS_INLINE void load_rows_##name(                                        \
-        const entry *restrict in, size_t block, size_t stride, size_t rows,            \
-        bool reverse, acc neutral, acc *restrict out)                                  \
+    static void load_##name(const LaneKernel *k, const void *restrict from,            \
+                            size_t block, size_t stride, size_t rows, bool reverse,    \
+                            void *restrict to)                                         \
     {                                                                                  \
+        const entry *in = from;                                                        \
+        acc *out = to, neutral;                                                        \
         if (block == stride) {                                                         \
             load_row_##name(in, block *rows, reverse, out);                            \
             return;                                                                    \
         }                                                                              \
+        memcpy(&neutral, &k->neutral, sizeof neutral);                                 \
         for (; rows > 0; --rows, in += block, out += stride) {                         \
             load_row_##name(in, block, reverse, out);                                  \
             for (size_t i = block; i < stride; ++i)                                    \
@@ -355,32 +358,22 @@ CONVERSIONS(max64, uint64_t, int64_t, key_max_64, key_store_64)
 /* ------------------------------------------------------------------ kernels */
 
 /* A kernel: operation 'op' on entries with conversion 'conversion' to accumulators
- * 'core'. The neutral element is given as an accumulator of type 'acc'. */
-#define LOAD_FUNCTION(op, core, conversion, entry, acc, neutral_value)           \
-    static void op##_load_##core##_##conversion(const void *in, size_t block,    \
-                                                size_t stride, size_t rows,      \
-                                                bool reverse, void *out)         \
-    {                                                                            \
-        load_rows_##conversion((const entry *) in, block, stride, rows, reverse, \
-                               (acc) (neutral_value), (acc *) out);              \
-    }
-
-#define KERNEL_TABLE(op, core, conversion, entry, acc, fold, more, merge,         \
+ * 'core'. */
+#define KERNEL_TABLE(op, core, conversion, entry, acc, fold, more, merge,          \
                      neutral_bits, is_direct)                                      \
     static const LaneKernel op##_##core##_##conversion = {                         \
-        &op##_core_##core,  fold,         more, merge,                             \
-        op##_load_##core##_##conversion,  store_##conversion,                      \
-        neutral_bits,       sizeof(entry), sizeof(acc), is_direct,                 \
+        &op##_core_##core, fold,              more,                                \
+        merge,             load_##conversion, store_##conversion,                  \
+        neutral_bits,      sizeof(entry),     sizeof(acc),                         \
+        is_direct,                                                                 \
     };
 
 /* Entries that are their own accumulators, moved as integers of their size. */
 #define DIRECT(op, core, bits, neutral_bits)                                          \
-    LOAD_FUNCTION(op, core, u##bits, uint##bits##_t, uint##bits##_t, neutral_bits)    \
     KERNEL_TABLE(op, core, u##bits, uint##bits##_t, uint##bits##_t, op##_fold_##core, \
                  op##_part_##core, op##_merge_##core, neutral_bits, true)
 
-#define CONVERTED(op, core, conversion, entry, acc, convert_in, neutral_value,         \
-                  neutral_bits)                                                        \
+#define CONVERTED(op, core, conversion, entry, acc, convert_in, neutral_bits)          \
     static void op##_chunk_##conversion(const void *start, size_t count, void *result) \
     {                                                                                  \
         const ReduceOp op_ = ReduceOp##op;                                             \
@@ -400,7 +393,6 @@ CONVERSIONS(max64, uint64_t, int64_t, key_max_64, key_store_64)
             for (size_t i = 0; i < count; ++i)                                         \
                 into[i] = combine_##core(ReduceOp##op, into[i], convert_in(in[i]));    \
     }                                                                                  \
-    LOAD_FUNCTION(op, core, conversion, entry, acc, neutral_value)                     \
     KERNEL_TABLE(op, core, conversion, entry, acc, op##_chunk_##conversion,            \
                  op##_part_##conversion, op##_merge_##conversion, neutral_bits, false)
 
@@ -446,16 +438,16 @@ CONVERTED_FOLD(i16, max16, uint16_t, int16_t, key_max_16)
 CONVERTED_FOLD(i32, max32, uint32_t, int32_t, key_max_32)
 CONVERTED_FOLD(i64, max64, uint64_t, int64_t, key_max_64)
 
-CONVERTED(Add, f32, half, uint16_t, float, half_load, -0.f, ZERO_MINUS_32)
-CONVERTED(Mul, f32, half, uint16_t, float, half_load, 1.f, UINT32_C(0x3f800000))
+CONVERTED(Add, f32, half, uint16_t, float, half_load, ZERO_MINUS_32)
+CONVERTED(Mul, f32, half, uint16_t, float, half_load, UINT32_C(0x3f800000))
 
 /* Neutral keys are the ends of the range, beyond the key of NaN: combined with
  * anything, they disappear, and every result has at least one entry. */
 #define KEYED(bits)                                                                   \
     CONVERTED(Min, i##bits, min##bits, uint##bits##_t, int##bits##_t, key_min_##bits, \
-              INT##bits##_MAX, INT##bits##_MAX)                                       \
+              INT##bits##_MAX)                                                        \
     CONVERTED(Max, i##bits, max##bits, uint##bits##_t, int##bits##_t, key_max_##bits, \
-              INT##bits##_MIN, (uint##bits##_t) INT##bits##_MIN)
+              (uint##bits##_t) INT##bits##_MIN)
 
 KEYED(16)
 KEYED(32)

@@ -81,7 +81,8 @@ typedef struct LaneCore {
 } LaneCore;
 
 /** One operation on one entry type. */
-typedef struct LaneKernel {
+typedef struct LaneKernel LaneKernel;
+struct LaneKernel {
     const LaneCore *core;
     /** As core->fold, from entries to one accumulator. */
     void (*chunk)(const void *in, size_t count, void *out);
@@ -91,10 +92,10 @@ typedef struct LaneKernel {
     /** As core->merge, of entries. */
     void (*merge)(void *into, const void *in, size_t stride, size_t count, size_t rows);
     /** Rows of 'block' entries to rows of 'stride' >= block accumulators, the rest of
-     *  each row set to the neutral element. 'reverse' turns rows around; if block ==
+     *  each row set to 'neutral'. 'reverse' turns rows around; if block ==
      *  stride, it turns all 'block * rows' entries around. */
-    void (*load)(const void *in, size_t block, size_t stride, size_t rows, bool reverse,
-                 void *out);
+    void (*load)(const LaneKernel *kernel, const void *in, size_t block, size_t stride,
+                 size_t rows, bool reverse, void *out);
     /** The opposite of load. */
     void (*store)(const void *in, size_t block, size_t stride, size_t rows,
                   bool reverse, void *out);
@@ -102,7 +103,7 @@ typedef struct LaneKernel {
     uint8_t entry_size; /* bytes */
     uint8_t acc_size;
     bool direct; /* accumulators are the entries */
-} LaneKernel;
+};
 
 /** Float types of dot products. */
 typedef struct LaneDot {

@@ -90,7 +90,7 @@ static void reduce_short(const LaneKernel *k, const char *in, size_t block,
         if (count > AHEAD * most)
             prefetch(in + AHEAD * size, size);
         if (!k->direct || width != block) {
-            k->load(in, block, width, rows, false, tile);
+            k->load(k, in, block, width, rows, false, tile);
             from = tile;
         }
         char *to = half;

@@ -88,7 +88,7 @@ static void take_rows(const ColumnsTake *t, size_t width, size_t first, size_t c
         return;
     }
     for (size_t i = 0; i < rows; ++i, in += t->pitch * k->entry_size)
-        k->load(in, entries, entries, 1, false, into + i * entries * k->acc_size);
+        k->load(k, in, entries, entries, 1, false, into + i * entries * k->acc_size);
 }
 
 size_t columns_band(const LaneKernel *kernel, size_t width)

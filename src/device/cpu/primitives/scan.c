@@ -160,7 +160,7 @@ static void scan_short(const Scan *s, const char *in, size_t count, char *out)
         width *= 2;
     while (count > 0) {
         size_t rows = TILE / width < count ? TILE / width : count;
-        k->load(in, s->block, width, rows, s->reverse, tile);
+        k->load(k, in, s->block, width, rows, s->reverse, tile);
         k->core->scan_short(tile, round_up(rows * width), width);
         write_rows(s, s->exclusive ? tile - k->acc_size : tile, s->block, width, rows,
                    out);
@@ -189,7 +189,7 @@ static void scan_tile(const Scan *s, const char *in, size_t count, uint64_t *car
         k->core->scan(in, count, carry, tile);
         return;
     }
-    k->load(in, count, round_up(count), 1, s->reverse, tile);
+    k->load(k, in, count, round_up(count), 1, s->reverse, tile);
     k->core->scan(tile, round_up(count), carry, tile);
 }
 
@@ -292,7 +292,7 @@ static uint64_t find_total(const Scan *s, size_t base, size_t first)
         return carry;
     }
     for (size_t i = 0; i < SCAN_CHUNK; i += TILE) {
-        k->load(s->in + place(s, base, first + i, TILE), TILE, TILE, 1, s->reverse,
+        k->load(k, s->in + place(s, base, first + i, TILE), TILE, TILE, 1, s->reverse,
                 tile);
         k->core->total(tile, TILE, &carry);
     }

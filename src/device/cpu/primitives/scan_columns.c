@@ -95,7 +95,7 @@ static void scan_staged(const Columns *c, const LaneRows *all, size_t count)
         const size_t left = all->width - j, width = left < STAGE ? left : STAGE;
         const size_t size = width * k->acc_size, from = j * k->entry_size;
         for (size_t i = 0; i < count; ++i)
-            k->load(all->in + (ptrdiff_t) i * all->in_stride + from, width, width, 1,
+            k->load(k, all->in + (ptrdiff_t) i * all->in_stride + from, width, width, 1,
                     false, tile + i * size);
         fill(tile + count * size, k->neutral, k->acc_size,
              (LANES_GROUP - count) * width);
@@ -192,7 +192,7 @@ static void scan_stripe(const Columns *c, size_t offset, size_t count, uint64_t 
     _Alignas(64) char memory[(STRIPE + LANES_GROUP) * MAX_SIZE];
     char *tile = memory + LANES_GROUP * k->acc_size, *front = tile - k->acc_size;
     move_entries(entries, k->entry_size, c->in + offset, stride, k->entry_size, count);
-    k->load(entries, count, whole, 1, c->reverse, tile);
+    k->load(k, entries, count, whole, 1, c->reverse, tile);
     memcpy(front, carry, k->acc_size);
     k->core->scan(tile, whole, carry, tile);
     k->core->offset(c->exclusive ? front : tile, count, &before, results);
