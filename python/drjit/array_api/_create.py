@@ -151,7 +151,7 @@ def _positions(rows: int, columns: int, like: Any = None) -> tuple[Any, Any]:
 def _triangle(name: str, x: Any, k: int, lower: Any) -> Any:
     if len(t.check(name, x).shape) < 2:
         t.fail(name, f"the array has {x.ndim} axes, expected at least 2", ValueError)
-    row, column = _positions(*x.shape[-2:], x)
+    row, column = _positions(x.shape[-2], x.shape[-1], x)
     kept = column - row <= k if lower else column - row >= k
     return dr.select(kept, x, type(x)(False if x.dtype == t.bool else 0))
 

@@ -14,10 +14,10 @@ from . import _types as t
 def _axis(function: str, axis: Any, ndim: int) -> int:
     if not hasattr(axis, "__index__") or isinstance(axis, bool):
         t.fail(function, f"axis {axis!r}, expected an integer")
-    axis = operator.index(axis)
-    if not -ndim <= axis < ndim:
-        t.fail(function, f"axis {axis} of an array with {ndim} axes", IndexError)
-    return axis % ndim
+    index = operator.index(axis)
+    if not -ndim <= index < ndim:
+        t.fail(function, f"axis {index} of an array with {ndim} axes", IndexError)
+    return index % ndim
 
 
 def _axes(function: str, axis: Any, ndim: int) -> tuple[int, ...]:
