@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import drjit as dr
@@ -199,6 +200,42 @@ def test_quotients_of_special_values(dtype: str) -> None:
     both("remainder", a, np.full_like(a, 0.1), ulps=4)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_remainders_of_large_quotients(dtype: str) -> None:
+    """Exact up to the largest quotient there is, as NumPy's fmod() is."""
+    rng, limit = np.random.default_rng(3), np.finfo(dtype).maxexp - 1
+
+    def numbers() -> Any:
+        mantissa = rng.uniform(1, 2, 2000) * rng.choice([-1, 1], 2000)
+        return np.ldexp(mantissa, rng.integers(1 - limit, limit, 2000)).astype(dtype)
+
+    both("remainder", numbers(), numbers())
+    both("remainder", numbers()[:7, None], np.array([3, -1.5, 1e-30], dtype))
+    both("remainder", np.zeros((0, 3), dtype), 2.0)
+    x, y = xp.asarray([93066968.0, -7.5]), xp.asarray([1.5, 2.0])
+    dr.enable_grad(x, y)
+    r = xp.remainder(x, y)
+    compare(dr.detach(r), np.array([0.5, 0.5], np.float32))
+    dr.backward(r)
+    compare(x.grad, np.array([1, 1], np.float32))
+    compare(y.grad, np.array([-62044645.0, 4.0], np.float32), ulps=2)
+    found = xp.remainder(dr.scalar.TensorXf([5e20, -7]), dr.scalar.TensorXf([3, 4]))
+    expected = np.remainder(np.float32([5e20, -7]), np.float32([3, 4]))
+    np.testing.assert_array_equal(found.numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_floor_divide_is_exact(dtype: str) -> None:
+    """As long as a float has the quotient; against rational numbers."""
+    rng, digits = np.random.default_rng(4), np.finfo(dtype).nmant + 1
+    b = (rng.uniform(1, 2, 500) * rng.choice([-1, 1], 500)).astype(dtype)
+    a = np.ldexp(rng.uniform(1, 2, 500), digits - rng.integers(1, 9, 500)).astype(dtype)
+    expected = [
+        Fraction(float(n)) // Fraction(float(d)) for n, d in zip(a, b, strict=True)
+    ]
+    compare(xp.floor_divide(ours(a), ours(b)), np.array(expected, dtype))
+
+
 @pytest.mark.parametrize("dtype", INTS)
 def test_integer_powers_and_quotients(dtype: str) -> None:
     base, power = sample(dtype), np.abs(sample(dtype, seed=1))
@@ -341,6 +378,8 @@ def test_searching(dtype: str) -> None:
     for side in ("left", "right"):
         both("searchsorted", table, values, side=side)
         both("searchsorted", x.ravel(), values, side=side, sorter=order)
+        if dtype in FLOATS:
+            both("searchsorted", np.sort(special(dtype)), special(dtype), side=side)
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -452,11 +491,62 @@ def test_shapes(case: Any) -> None:
         (lambda: xp.asarray(np.int16([1])), "int16 do not exist"),
         (lambda: xp.sin(xp.asarray([1])), r"array_api.sin\(\).*int64, expected real"),
         (lambda: xp.add(1, 2), r"add\(\): arguments of types int, int"),
+        (lambda: xp.roll(xp.ones(3), (1, 2), axis=0), r"roll\(\): 2 shifts for 1"),
+        (lambda: xp.flip(xp.zeros((0, 2)), axis=2), r"flip\(\): axis 2 of an array"),
+        (lambda: xp.flip(xp.ones((2, 2)), axis=(0, -2)), r"flip.*name one twice"),
+        (lambda: xp.sum(xp.ones((2, 2)), axis=(0, 0)), r"sum.*name one twice"),
+        (lambda: xp.expand_dims(xp.ones(2), axis=(0,)), "expand_dims.*an integer"),
+        (lambda: xp.moveaxis(xp.ones((2, 2)), (0, 1), 0), "moveaxis.*2 axes to 1"),
+        (lambda: xp.tensordot(xp.ones(2), xp.ones(2), axes=-1), "tensordot.*-1 axes"),
+        (lambda: xp.reshape(xp.ones(3), (-1, -1)), r"reshape.*-1 more than once"),
+        (lambda: xp.concat([]), r"array_api.concat\(\): no arrays"),
+        (lambda: xp.stack([]), r"array_api.stack\(\): no arrays"),
+        (lambda: xp.repeat(xp.ones(3), -1), r"repeat\(\): -1 times"),
+        (lambda: xp.repeat(xp.ones(2), xp.asarray([1, -2])), r"repeat\(\): -2 times"),
+        (lambda: xp.repeat(xp.ones(2), xp.ones(2)), "repeat.*float32, expected integ"),
+        (lambda: xp.repeat(xp.ones(2), xp.eye(2, dtype=xp.int8)), "repeat.*2 axes"),
+        (lambda: xp.repeat(xp.ones(2), [1, 2]), r"array_api.repeat\(\).*type list"),
+        (lambda: xp.tile(xp.ones(3), 2), r"tile\(\): 2, expected a tuple"),
+        (lambda: xp.tile(xp.ones(3), (-1,)), r"tile\(\): -1 times"),
+        (lambda: xp.argmax(xp.zeros((0, 3)), axis=0), r"array_api.argmax.*no entries"),
+        (lambda: xp.argmin(xp.zeros(0)), r"array_api.argmin\(\): no entries"),
+        (lambda: xp.cumulative_sum(xp.ones(3), dtype="x"), "cumulative_sum.*'x' is"),
+        (lambda: xp.arange(1.0, dtype="x"), r"arange\(\): 'x' is not a type"),
+        (lambda: xp.arange(xp.asarray(3)), r"arange\(\).*expected a number"),
+        (lambda: xp.linspace(0, 1, -1), r"linspace\(\): -1 numbers"),
+        (lambda: xp.eye(-1), r"eye\(\): -1 rows"),
+        (lambda: xp.asarray(1j), r"asarray\(\): complex is no number"),
+        (lambda: xp.asarray([2**63]), r"asarray.*9223372036854775808 is out of range"),
+        (lambda: xp.asarray(math.nan, dtype=xp.int8), r"asarray\(\): nan is no int"),
+        (lambda: xp.add(xp.asarray([1], dtype=xp.uint8), 256), r"add\(\): 256 is out"),
+        (lambda: xp.clip(xp.asarray([1], dtype=xp.uint8), -1), r"clip\(\): -1 is out"),
     ],
 )
 def test_errors(call: Callable[[], Any], message: str) -> None:
-    with pytest.raises((ValueError, TypeError, IndexError), match=message):
+    errors = (ValueError, TypeError, IndexError, OverflowError)
+    with pytest.raises(errors, match=message):
         call()
+
+
+def test_results_without_entries() -> None:
+    """An axis of length 0 that is not reduced leaves a result without entries."""
+    for name in ("argmax", "argmin"):
+        for keepdims in (False, True):
+            both(name, np.zeros((0, 3), np.float32), axis=1, keepdims=keepdims)
+            both(name, np.zeros((2, 0, 3), np.int8), axis=-3, keepdims=keepdims)
+    both("flip", np.zeros((0, 2), np.float32), axis=(0, 1))
+    both("repeat", np.arange(3), np.int64(2))
+    both("repeat", np.arange(3), np.array(2))
+
+
+@pytest.mark.parametrize("module", [dr.scalar, llvm, ad])
+@pytest.mark.parametrize("name", ["tril", "triu"])
+def test_triangles_keep_the_backend(name: str, module: Any) -> None:
+    values = sample("float32", (2, 3, 4))
+    for k in (-1, 0, 2):
+        found = getattr(xp, name)(module.TensorXf(values), k=k)
+        assert type(found) is module.TensorXf
+        np.testing.assert_array_equal(found.numpy(), getattr(np, name)(values, k))
 
 
 # ---------------------------------------------------------------- creation
@@ -493,6 +583,16 @@ def test_arange(args: tuple[int, ...]) -> None:
     both("arange", *[0.5 * n for n in args], dtype=np.dtype("float64"))
 
 
+def test_arange_at_the_limits() -> None:
+    """Numbers that int64 does not have."""
+    top = 2**64 - 1
+    for args in ((2**63, 2**63 + 5, 2), (top, top - 7, -3), (top - 2, top)):
+        found = xp.arange(*args, dtype=xp.uint64)
+        assert found.dtype == xp.uint64 and found.numpy().tolist() == [*range(*args)]
+    args = (2**70, 2**70 + 2**68, 2**66)
+    compare(xp.arange(*args, dtype=xp.float64), np.array([*range(*args)], np.float64))
+
+
 def test_linspace() -> None:
     for num in (0, 1, 2, 7):
         for endpoint in (True, False):
@@ -510,6 +610,8 @@ def test_asarray() -> None:
     compare(xp.asarray([[], []], dtype=xp.int32), np.zeros((2, 0), np.int32))
     compare(xp.asarray([0, 2], dtype=xp.bool), np.array([False, True]))
     compare(xp.asarray([xp.asarray(1), xp.asarray(2)]), np.array([1, 2]))
+    compare(xp.asarray(range(2, 9, 3)), np.array([2, 5, 8]))
+    compare(xp.asarray([2**64 - 1], dtype=xp.uint64), np.array([2**64 - 1], np.uint64))
     for dtype in ALL:
         n = sample(dtype)
         compare(xp.asarray(n), n)

@@ -76,16 +76,26 @@ def arange(
     t.check_device("arange", device)
     if stop is None:
         start, stop = 0, start
+    for n in (start, stop, step):
+        if not isinstance(n, int | float):
+            t.fail("arange", f"{type(n).__name__} {n}, expected a number")
     if step == 0:
         t.fail("arange", "the step is 0", ValueError)
     if dtype is None:
         dtype = t.common_type("arange", [start, stop, step])
+    t.check_type("arange", dtype)
     integers = all(isinstance(n, int) for n in (start, stop, step))
     count = -((start - stop) // step) if integers else math.ceil((stop - start) / step)
     index = dr.arange(t.tensor_type(t.int64), max(int(count), 0))
-    if integers:
-        return t.cast(start + index * step, t.check_type("arange", dtype))
-    return t.cast(start + t.cast(index, t.float64) * step, dtype)
+    if not integers or (dtype in t.FLOATS and not _fits(start, start + count * step)):
+        return t.cast(float(start) + t.cast(index, t.float64) * float(step), dtype)
+    if dtype == t.uint64:  # modulo 2**64: also for a step below 0
+        return t.cast(index, dtype) * (step % 2**64) + start % 2**64
+    return t.cast(start + index * step, dtype)
+
+
+def _fits(*numbers: int) -> Any:
+    return all(-(2**63) <= n < 2**63 for n in numbers)
 
 
 def linspace(
@@ -101,6 +111,8 @@ def linspace(
     """``num`` evenly spaced numbers from ``start`` to ``stop``."""
     t.check_device("linspace", device)
     dtype = t.check_type("linspace", t.DEFAULT_FLOAT if dtype is None else dtype)
+    if num < 0:
+        t.fail("linspace", f"{num} numbers, expected 0 or more", ValueError)
     steps = num - 1 if endpoint else num
     index = t.cast(dr.arange(t.tensor_type(t.int64), num), t.float64)
     values = start + index * ((stop - start) / steps if steps > 0 else 0.0)
@@ -120,20 +132,26 @@ def eye(
 ) -> Any:
     """A matrix of zeros with ones on the k-th diagonal."""
     n_cols = n_rows if n_cols is None else n_cols
-    row, column = _positions(n_rows, n_cols, device)
+    if n_rows < 0 or n_cols < 0:
+        t.fail(
+            "eye", f"{n_rows} rows, {n_cols} columns: expected 0 or more", ValueError
+        )
+    t.check_device("eye", device)
+    row, column = _positions(n_rows, n_cols)
     dtype = t.DEFAULT_FLOAT if dtype is None else dtype
     return t.cast(column - row == k, t.check_type("eye", dtype))
 
 
-def _positions(rows: int, columns: int, device: Any = None) -> tuple[Any, Any]:
-    row = reshape(arange(rows, device=device), (rows, 1))
-    return row, reshape(arange(columns), (1, columns))
+def _positions(rows: int, columns: int, like: Any = None) -> tuple[Any, Any]:
+    index = t.tensor_type(t.int64, like)
+    row = reshape(dr.arange(index, rows), (rows, 1))
+    return row, reshape(dr.arange(index, columns), (1, columns))
 
 
 def _triangle(name: str, x: Any, k: int, lower: Any) -> Any:
     if len(t.check(name, x).shape) < 2:
         t.fail(name, f"the array has {x.ndim} axes, expected at least 2", ValueError)
-    row, column = _positions(*x.shape[-2:])
+    row, column = _positions(x.shape[-2], x.shape[-1], x)
     kept = column - row <= k if lower else column - row >= k
     return dr.select(kept, x, type(x)(False if x.dtype == t.bool else 0))
 
@@ -198,7 +216,7 @@ def _of_sequence(obj: Any, dtype: Any) -> Any:
     if dtype == t.bool:
         entries = [n != 0 for n in entries]
     elif dtype not in t.FLOATS:
-        entries = [int(n) for n in entries]
+        entries = [t.check_range("asarray", n, dtype) for n in entries]
     return target(entries, shape) if entries else dr.zeros(target, shape)
 
 
@@ -217,6 +235,7 @@ def asarray(
         if copy is False and dtype not in (None, obj.dtype):
             t.fail("asarray", "another type of entries needs a copy", ValueError)
         return t.astype(obj, obj.dtype if dtype is None else dtype, copy=bool(copy))
+    obj = list(obj) if isinstance(obj, range) else obj
     if isinstance(obj, bool | int | float | list | tuple) and not hasattr(obj, "dtype"):
         if copy is False:
             t.fail("asarray", "numbers of Python need a copy", ValueError)
@@ -225,7 +244,12 @@ def asarray(
 
 
 def _of_foreign(function: str, obj: Any, dtype: Any, copy: Any) -> Any:
-    view = obj if hasattr(obj, "dtype") else memoryview(obj)
+    try:
+        view = obj if hasattr(obj, "dtype") else memoryview(obj)
+    except TypeError:
+        t.fail(
+            function, f"{type(obj).__name__} is no number, sequence, array or buffer"
+        )
     name = str(view.dtype).rpartition(".")[2] if view is obj else _FORMATS[view.format]
     if name not in t.NAMES and name != "float16":
         t.fail(function, f"entries of type {name} do not exist here")

@@ -170,18 +170,61 @@ def _divide(a: Any, b: Any) -> Any:
     return t.cast(a, t.float64) / t.cast(b, t.float64)
 
 
-def _floor_divide(a: Any, b: Any) -> tuple[Any, Any]:
-    """Quotient rounded down, and remainder with the sign of the divisor."""
+def _reduce(a: Any, b: Any) -> Any:
+    """``a`` minus a multiple of ``b``, so that the quotient has digits after the point.
+
+    From ``limit`` on, quotients are integers. The remainder of a division that rounds
+    to the nearest is a float, and fma() gives it exactly: each step takes the leading
+    digits of the quotient away. Where the quotient is beyond the largest float, ``b``
+    is first multiplied by powers of two.
+    """
+    digits, largest, _ = t.FORMATS[a.dtype]
+    limit, far, rest = 2.0 ** (digits - 1), 2.0 ** (largest - 1), 2.0 ** (digits + 6)
+
+    def more(a: Any, b: Any) -> Any:
+        return (dr.abs(a / b) >= limit) & dr.isfinite(a) & dr.isfinite(b) & (b != 0)
+
+    def step(a: Any, b: Any) -> Any:
+        c = dr.select(dr.isinf(a / b), b * far, b)
+        c = dr.select(dr.isinf(a / c), c * rest, c)
+        return dr.fma(-dr.round(a / c), c, a), b
+
+    a, b = dr.detach(a), dr.detach(b)
+    state = (dr.select(dr.isnan(b), b, a), dr.select(dr.isnan(a), a, b))  # one shape
+    if dr.is_jit_v(a):
+        return dr.while_loop(state, more, step, label="remainder")[0]
+    a, b = state
+    while dr.any(more(a, b)):
+        a = dr.select(more(a, b), step(a, b)[0], a)
+    return a
+
+
+def _quotient(a: Any, b: Any) -> tuple[Any, Any]:
+    """Quotient of floats rounded down, and remainder, exact for small quotients."""
+    q = dr.floor(a / b)
+    r = dr.fma(-q, b, a)
+    low = (r != 0) & ((r < 0) != (b < 0))  # a / b was rounded up to an integer
+    return dr.select(low, q - 1, q), dr.select(low, r + b, r)
+
+
+def _floor_divide(a: Any, b: Any, exact: Any) -> tuple[Any, Any]:
+    """Quotient rounded down, and remainder with the sign of the divisor.
+
+    Of floats the remainder is right for large quotients, too, if ``exact``.
+    """
+    if a.dtype == dr.VarType.Float16:
+        wide = _floor_divide(t.cast(a, t.float32), t.cast(b, t.float32), exact)
+        return t.cast(wide[0], a.dtype), t.cast(wide[1], a.dtype)
     if a.dtype in t.UNSIGNED:
         return a // b, a % b
     if a.dtype in t.SIGNED:
         q, r = a // b, a % b
         low = (r != 0) & ((r < 0) != (b < 0))
         return dr.select(low, q - 1, q), dr.select(low, r + b, r)
-    q = dr.floor(a / b)
-    r = dr.fma(-q, b, a)
-    low = (r != 0) & ((r < 0) != (b < 0))  # a / b was rounded up to an integer
-    q, r = dr.select(low, q - 1, q), dr.select(low, r + b, r)
+    q, r = _quotient(a, b)
+    if exact:
+        rest = _quotient(_reduce(a, b), dr.detach(b))[1]
+        r = dr.replace_grad(rest, r) if dr.grad_enabled(a, b) else rest
     far = dr.isinf(b) & dr.isfinite(a)
     away = (a != 0) & ((a < 0) != (b < 0))
     r = dr.select(far, dr.select(away, b, a), r)
@@ -216,14 +259,18 @@ def _logaddexp(a: Any, b: Any) -> Any:
     return dr.select(a == b, a + LN2, dr.maximum(a, b) + _log1p(dr.exp(spread)))
 
 
-def _down(part: int) -> Any:
-    return lambda a, b: _floor_divide(a, b)[part]
-
-
 divide = _binary("divide", _divide, "numeric", "x1 / x2; integers give float64.")
-floor_divide = _binary("floor_divide", _down(0), "numeric", "x1 / x2, rounded down.")
+floor_divide = _binary(
+    "floor_divide",
+    lambda a, b: _floor_divide(a, b, False)[0],
+    "numeric",
+    "x1 / x2, rounded down.",
+)
 remainder = _binary(
-    "remainder", _down(1), "numeric", "x1 - x2 floor(x1 / x2), with the sign of x2."
+    "remainder",
+    lambda a, b: _floor_divide(a, b, True)[1],
+    "numeric",
+    "x1 - x2 floor(x1 / x2), with the sign of x2.",
 )
 pow = _binary("pow", _power, "numeric", "x1 ** x2; integers with exponents from 0 on.")
 maximum = _binary("maximum", _extreme(dr.maximum), "numeric", "The larger, or NaN.")
@@ -243,9 +290,10 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     """The entries, at least ``min`` and at most ``max``; NaN stays."""
     t.check_kind("clip", x, "numeric")
     dtype = x.dtype
-    for bound, f in ((min, maximum), (max, minimum)):
+    for bound, f in ((min, dr.maximum), (max, dr.minimum)):
         if bound is not None:
-            x = f(x, t.cast(bound, dtype) if t.is_tensor(bound) else bound)
+            bound = t.cast(bound, dtype) if t.is_tensor(bound) else bound
+            x = _extreme(f)(*t.together("clip", x, bound))
     return t.cast(x, dtype)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import drjit as dr
 
 from . import _types as t
+from ._shape import _axes as _different_axes
 from ._shape import _axis, concat, reshape, take
 
 UniqueAll = namedtuple("UniqueAll", "values indices inverse_indices counts")
@@ -23,10 +24,7 @@ UniqueInverse = namedtuple("UniqueInverse", "values inverse_indices")
 def _axes(function: str, x: Any, axis: Any) -> Any:
     """The axes of a reduction: a tuple, None for all."""
     t.check(function, x)
-    if axis is None:
-        return None
-    axes = (axis,) if isinstance(axis, int) else axis
-    return tuple(_axis(function, i, len(x.shape)) for i in axes)
+    return None if axis is None else _different_axes(function, axis, len(x.shape))
 
 
 def _count(x: Any, axes: Any) -> int:
@@ -117,6 +115,8 @@ def cumulative_sum(
             "cumulative_sum", f"the array has {ndim} axes, 'axis' is needed", ValueError
         )
     axis = _axis("cumulative_sum", 0 if axis is None else axis, ndim)
+    if dtype is not None:
+        t.check_type("cumulative_sum", dtype)
     x = t.cast(x, _total(x.dtype) if dtype is None else dtype)
     result = dr.cumsum(x, axis=axis) if x.size else x
     if not include_initial:
@@ -159,10 +159,17 @@ def argsort(
 def _arg(name: str, f: Any, x: Any, axis: Any, keepdims: Any) -> Any:
     t.check_kind(name, x, "numeric")
     ndim = len(x.shape)
+    axes = None if axis is None else (_axis(name, axis, ndim),)
+    if _count(x, axes) == 0:
+        t.fail(name, f"no entries along the axes of {x.shape}", ValueError)
     if axis is None:
         found = f(reshape(x, (x.size,)), axis=0)
         return reshape(t.cast(found, t.int64), (1,) * ndim if keepdims else ())
     axis = _axis(name, axis, ndim)
+    if not x.size:
+        kept = (1,) if keepdims else ()
+        shape = (*x.shape[:axis], *kept, *x.shape[axis + 1 :])
+        return dr.zeros(t.tensor_type(t.int64, x), shape)
     return t.cast(f(x, axis=axis, keepdims=keepdims), t.int64)
 
 
@@ -209,8 +216,13 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     table, value = a.array, b.array
 
     def before(index: Any) -> Any:
+        """Is the entry before the value? NaN is after all else, as sort() has it."""
         entry = dr.gather(type(value), table, index)
-        return entry < value if side == "left" else entry <= value
+        if a.dtype not in t.FLOATS:
+            return entry < value if side == "left" else entry <= value
+        if side == "left":
+            return (entry < value) | (dr.isnan(value) & ~dr.isnan(entry))
+        return (entry <= value) | dr.isnan(value)
 
     found = dr.binary_search(0, a.size, before)
     return target(dr.replace_type_t(type(value), t.int64)(found), b.shape)

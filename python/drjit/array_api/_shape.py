@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import drjit as dr
@@ -10,16 +11,30 @@ import drjit as dr
 from . import _types as t
 
 
-def _axis(function: str, axis: int, ndim: int) -> int:
-    if not -ndim <= axis < ndim:
-        t.fail(function, f"axis {axis} of an array with {ndim} axes", IndexError)
-    return axis % ndim
+def _axis(function: str, axis: Any, ndim: int) -> int:
+    if not hasattr(axis, "__index__") or isinstance(axis, bool):
+        t.fail(function, f"axis {axis!r}, expected an integer")
+    index = operator.index(axis)
+    if not -ndim <= index < ndim:
+        t.fail(function, f"axis {index} of an array with {ndim} axes", IndexError)
+    return index % ndim
+
+
+def _axes(function: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """Several different axes: those of an array from 0 on."""
+    parts = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    axes = tuple(_axis(function, i, ndim) for i in parts)
+    if len(set(axes)) != len(axes):
+        t.fail(function, f"axes {axis} name one twice", ValueError)
+    return axes
 
 
 def reshape(x: Any, /, shape: Any, *, copy: Any = None) -> Any:
     """The same entries in another shape; one extent may be -1."""
     t.check("reshape", x)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if shape.count(-1) > 1:
+        t.fail("reshape", f"{shape} has -1 more than once", ValueError)
     if -1 in shape:
         others = -math.prod(shape)
         if others == 0 or math.prod(x.shape) % others:
@@ -65,9 +80,15 @@ def broadcast_arrays(*arrays: Any) -> list[Any]:
     return [broadcast_to(x, shape) for x in arrays]
 
 
+def _together(function: str, arrays: Any) -> list[Any]:
+    if not arrays:
+        t.fail(function, "no arrays, expected at least one", ValueError)
+    return t.together(function, *arrays)
+
+
 def concat(arrays: Any, /, *, axis: Any = 0) -> Any:
     """Join arrays along an axis; without one, all entries in order."""
-    arrays = t.together("concat", *arrays)
+    arrays = _together("concat", arrays)
     if axis is None:
         return dr.concat(
             [reshape(x, (-1,)) if x.size else reshape(x, (0,)) for x in arrays], axis=0
@@ -77,7 +98,7 @@ def concat(arrays: Any, /, *, axis: Any = 0) -> Any:
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Any:
     """Join arrays of one shape along a new axis."""
-    arrays = t.together("stack", *arrays)
+    arrays = _together("stack", arrays)
     if any(x.shape != arrays[0].shape for x in arrays):
         t.fail("stack", f"shapes {[x.shape for x in arrays]} differ", ValueError)
     axis = _axis("stack", axis, len(arrays[0].shape) + 1)
@@ -100,9 +121,7 @@ def expand_dims(x: Any, /, *, axis: int = 0) -> Any:
 def squeeze(x: Any, /, axis: Any) -> Any:
     """Remove axes, which have to be of size 1."""
     ndim = len(t.check("squeeze", x).shape)
-    axes = {
-        _axis("squeeze", i, ndim) for i in ((axis,) if isinstance(axis, int) else axis)
-    }
+    axes = _axes("squeeze", axis, ndim)
     for i in axes:
         if x.shape[i] != 1:
             t.fail("squeeze", f"axis {i} is of size {x.shape[i]}, not 1", ValueError)
@@ -123,11 +142,11 @@ def permute_dims(x: Any, /, axes: Any) -> Any:
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
     """Move axes to other positions; the others keep their order."""
     ndim = len(t.check("moveaxis", x).shape)
-    source = (source,) if isinstance(source, int) else tuple(source)
-    destination = (destination,) if isinstance(destination, int) else destination
-    source = [_axis("moveaxis", i, ndim) for i in source]
+    source = _axes("moveaxis", source, ndim)
+    places = _axes("moveaxis", destination, ndim)
+    if len(source) != len(places):
+        t.fail("moveaxis", f"{len(source)} axes to {len(places)} places", ValueError)
     order = [i for i in range(ndim) if i not in source]
-    places = [_axis("moveaxis", i, ndim) for i in destination]
     for place, axis in sorted(zip(places, source, strict=True)):
         order.insert(place, axis)
     return permute_dims(x, order)
@@ -136,9 +155,8 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 def flip(x: Any, /, *, axis: Any = None) -> Any:
     """Reverse the order of the entries along axes, by default along all."""
     ndim = len(t.check("flip", x).shape)
-    axes = range(ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    for i in axes:
-        x = dr.reverse(x, _axis("flip", i, ndim)) if x.size else x
+    for i in range(ndim) if axis is None else _axes("flip", axis, ndim):
+        x = dr.reverse(x, i) if x.size else x
     return x
 
 
@@ -160,8 +178,10 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     if axis is None:
         return reshape(roll(reshape(x, (x.size,)), shift, axis=0), x.shape)
     ndim = len(t.check("roll", x).shape)
-    axes = (axis,) if isinstance(axis, int) else axis
-    shifts = (shift,) * len(axes) if isinstance(shift, int) else shift
+    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    shifts = (shift,) * len(axes) if isinstance(shift, int) else tuple(shift)
+    if len(shifts) != len(axes):
+        t.fail("roll", f"{len(shifts)} shifts for {len(axes)} axes", ValueError)
     for i, by in zip(axes, shifts, strict=True):
         i = _axis("roll", i, ndim)
         n = x.shape[i]
@@ -171,6 +191,25 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     return x
 
 
+def _repeats(repeats: Any, n: int) -> list[int]:
+    """How often each of n entries is repeated."""
+    if isinstance(repeats, int):
+        counts = [repeats] * n
+    else:
+        t.check_kind("repeat", repeats, "integral")
+        if len(repeats.shape) > 1:
+            t.fail(
+                "repeat", f"numbers with {repeats.ndim} axes, expected 1", ValueError
+            )
+        counts = repeats.numpy().reshape(-1).tolist()
+        counts = counts * n if len(counts) == 1 else counts
+    if len(counts) != n:
+        t.fail("repeat", f"{len(counts)} numbers for {n} entries", ValueError)
+    if min(counts, default=0) < 0:
+        t.fail("repeat", f"{min(counts)} times, expected 0 or more", ValueError)
+    return counts
+
+
 def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
     """Repeat each entry along an axis, as often as a number or each of several say."""
     t.check("repeat", x)
@@ -178,10 +217,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
         x, axis = reshape(x, (x.size,)), 0
     axis = _axis("repeat", axis, len(x.shape))
     n = x.shape[axis]
-    counts = [repeats] * n if isinstance(repeats, int) else repeats.numpy().tolist()
-    counts = counts * n if len(counts) == 1 else counts
-    if len(counts) != n:
-        t.fail("repeat", f"{len(counts)} numbers for {n} entries", ValueError)
+    counts = _repeats(repeats, n)
     order = [i for i, count in enumerate(counts) for _ in range(count)]
     index = t.tensor_type(t.int64, x)
     return take(x, index(order) if order else dr.zeros(index, (0,)), axis=axis)
@@ -190,6 +226,10 @@ def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
 def tile(x: Any, repetitions: Any, /) -> Any:
     """Repeat the array as a whole along its axes."""
     t.check("tile", x)
+    if not isinstance(repetitions, tuple | list):
+        t.fail("tile", f"{repetitions!r}, expected a tuple of integers")
+    if min(repetitions, default=0) < 0:
+        t.fail("tile", f"{min(repetitions)} times, expected 0 or more", ValueError)
     ndim = max(len(x.shape), len(repetitions))
     x = reshape(x, (1,) * (ndim - len(x.shape)) + x.shape)
     counts = (1,) * (ndim - len(repetitions)) + tuple(repetitions)
@@ -250,9 +290,11 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     a, b = t.together("tensordot", x1, x2)
     p, q = len(a.shape), len(b.shape)
     if isinstance(axes, int):
+        if not 0 <= axes <= min(p, q):
+            t.fail("tensordot", f"{axes} axes of {p} and {q}", ValueError)
         axes = (range(p - axes, p), range(axes))
-    over_a = [_axis("tensordot", i, p) for i in axes[0]]
-    over_b = [_axis("tensordot", i, q) for i in axes[1]]
+    over_a = list(_axes("tensordot", tuple(axes[0]), p))
+    over_b = list(_axes("tensordot", tuple(axes[1]), q))
     n = [a.shape[i] for i in over_a]
     if n != [b.shape[i] for i in over_b]:
         t.fail("tensordot", f"{a.shape} and {b.shape} do not match", ValueError)

@@ -170,11 +170,26 @@ def together(function: str, *values: Any) -> list[Any]:
         types = ", ".join(type(v).__name__ for v in values)
         fail(function, f"arguments of types {types}, expected at least one tensor")
     dtype = common_type(function, values)
+    if dtype in KINDS["integral"]:
+        for value in values:
+            if not is_tensor(value):
+                check_range(function, value, dtype)
     target = tensor_type(dtype, dr.expr_t(*tensors)())
     return [
         target(v) if not is_tensor(v) else v if type(v) is target else _into(target, v)
         for v in values
     ]
+
+
+def check_range(function: str, value: Any, dtype: Any) -> int:
+    """A number as an integer, which has to be one that entries of a type can be."""
+    if value != value or value in (float("inf"), -float("inf")):
+        fail(function, f"{value} is no integer", ValueError)
+    limits, number = iinfo(dtype), int(value)
+    if not limits.min <= number <= limits.max:
+        name = dtype.name.lower()
+        fail(function, f"{number} is out of range for {name}", OverflowError)
+    return number
 
 
 def _into(target: Any, x: Any) -> Any:
