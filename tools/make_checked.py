@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "include/drjit-core"
-NAMES = ("jit", "freeze", "region", "texture", "ad")
+NAMES = ("jit", "freeze", "history", "region", "texture", "ad")
 
 DECLARATION = re.compile(r"^JIT_EXPORT ([^;]*);", re.MULTILINE)
 PARTS = re.compile(r"(.*?)(\w+)\((.*)\)(?: JIT_PRINTF\(.*\))?", re.DOTALL)

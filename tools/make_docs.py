@@ -16,7 +16,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "include/drjit-core"
-NAMES = ("types.h", "jit.h", "region.h", "freeze.h", "texture.h", "ad.h")
+NAMES = (
+    "types.h",
+    "jit.h",
+    "history.h",
+    "region.h",
+    "freeze.h",
+    "texture.h",
+    "ad.h",
+)
 HEADERS = [FOLDER / name for name in NAMES]
 OUTPUT = ROOT / "docs/reference.md"
 
@@ -38,8 +46,9 @@ SUBJECT = {"ad.h": "derivatives"}
 PREAMBLE = """\
 # Reference of the C interface
 
-Written by `make docs` from the comments of `types.h`, `jit.h`, `region.h`, `freeze.h`,
-`texture.h` and `ad.h` (derivatives) in `include/drjit-core`: edit those, not this one.
+Written by `make docs` from the comments of `types.h`, `jit.h`, `history.h`, `region.h`,
+`freeze.h`, `texture.h` and `ad.h` (derivatives) in `include/drjit-core`: edit those,
+not this one.
 The conventions on ownership, errors and threads stand at the top of `jit.h`, those on
 tracked variables at the top of `ad.h`.
 """

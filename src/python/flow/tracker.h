@@ -128,6 +128,10 @@ bool tracker_align(const Tracker *before, Tracker *after);
  *  not. */
 bool tracker_check_backend(const Tracker *t, const TypeInfo *like);
 
+/** Raise an error: what stands at this place of the tree had 'from' entries and now has
+ *  'to'. Returns false. */
+bool tracker_fail_resized(const Tracker *t, size_t place, PyObject *object, size_t from,
+                          size_t to);
 /** Raise an error that names the first variable which fits neither 'size' nor 1.
  *  Returns false. */
 bool tracker_fail_size(const Tracker *t, size_t size);
