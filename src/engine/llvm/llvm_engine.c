@@ -18,7 +18,7 @@
 #include "engine/llvm/llvm_object.h"
 
 /* Raised whenever equal Programs get other code than before. */
-enum { ENGINE_REVISION = 6 };
+enum { ENGINE_REVISION = 7 };
 
 /* What a compile costs before any was measured, and what it costs beside its
  * operations. */
