@@ -95,6 +95,10 @@ static LlvmShape shape_of(const Target *target)
     shape.width = llvm_vector_width(target);
     shape.vector_memory =
         shape.width >= 8 && strstr(llvm_target_features(target), "+avx512f");
+#if defined(__aarch64__)
+    /* LLVM makes FMINNM of 'x < 0 ? x : 0', which is -0 for x = -0. */
+    shape.select_bits = true;
+#endif
     return shape;
 }
 
