@@ -162,8 +162,8 @@ static bool system_touches(void)
     return touches;
 }
 
-/* Bytes of addresses that are in use. /proc/self/statm would be simpler, but has what an
- * emulator uses for itself, too. */
+/* Bytes of addresses that are in use. /proc/self/statm would be simpler, but it has
+ * what an emulator uses for itself, too. */
 static unsigned long address_space(void)
 {
     char line[400];
