@@ -28,8 +28,8 @@ PATIENCE = 4  # times the limits of tests/meson.build
 # repeats on other devices what these do.
 SLOW = """gemm llvm math memops primitives scale""".split()
 
-# They name their engines, are about parts that no engine has to do with, or compile so
-# many kernels (fuzz_replay) that libLLVM takes hours under emulation.
+# They name their engines, or are about parts that no engine has to do with; fuzz_replay
+# compiles thousands of kernels, which takes libLLVM hours under emulation.
 ONCE = frozenset(
     """base cache disk disk_demand disk_folder engine_calls engine_regions export_name
     fuzz_fused fuzz_replay gemm golden interp interp_calls interp_memory
