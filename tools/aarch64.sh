@@ -84,4 +84,4 @@ INI
     meson setup "$build/tree" --cross-file "$build/cross.ini" -Dtests=enabled \
         -Dpython=disabled -Dexamples=disabled
 ninja -C "$build/tree"
-exec python3 tools/aarch64_tests.py "$build/tree" --jobs "$jobs" "$@"
+exec python3 tools/aarch64_tests.py --jobs "$jobs" "$build/tree" "$@"

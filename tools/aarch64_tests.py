@@ -3,7 +3,7 @@
 
     aarch64_tests.py BUILD                  the quick ones, and those of SLOW
     aarch64_tests.py BUILD sort eval        these only
-    aarch64_tests.py BUILD --jobs 4         four at the same time
+    aarch64_tests.py --jobs 4 BUILD         four at the same time
 
 DRJIT_TEST_ENGINE chooses one engine. Programs that name their engines themselves, or
 need none, run once. Prints a table, and ends with status 1 if a test failed or was

@@ -2,7 +2,8 @@
  * emulated.h -- does an emulator of another CPU run this process?
  *
  * tools/aarch64_tests.py says so. qemu-user 7.2 ends in an assertion of its own where a
- * child of a process with several threads starts a thread (qemu_plugin_vcpu_init_hook).
+ * child of a process with several threads starts a thread (qemu_plugin_vcpu_init_hook),
+ * and does not apply RLIMIT_AS.
  */
 #ifndef TESTS_C_EMULATED_H
 #define TESTS_C_EMULATED_H

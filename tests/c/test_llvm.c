@@ -3,6 +3,7 @@
  *
  * What the engine does not support is skipped (the legaliser's test covers it).
  */
+#include "emulated.h"
 #include "llvm_programs.h"
 #include "other_cpu.h"
 
@@ -608,7 +609,7 @@ static void test_small_stack(void **state)
     (void) state;
     expect_in_child(use_small_stack);
     expect_in_child(use_large_frame);
-    if (LIMITS_WORK) {
+    if (LIMITS_WORK && !is_emulated()) {
         expect_in_child(lack_memory);
     }
 }
