@@ -47,6 +47,8 @@ static inline int native_targets_run(int (*group)(void))
         passes &= native_target_passes(group, "avx2", "");
         passes &= native_target_passes(group, "avx2", "2");
     }
+#else
+    (void) group;
 #endif
     return !passes;
 }

@@ -173,6 +173,7 @@ static void test_general(void **unused)
 /* ---------------------------------------------------------- other processes */
 
 static char path[200];
+static const char *program_name;
 
 /* What the other process does: load all, and compare. */
 static int load_file(void)
@@ -230,9 +231,9 @@ static void test_processes(void **unused)
         bool no_compile = !strcmp(own, "llvm") && !strcmp(engine.engine, "llvm");
         char command[600];
         snprintf(command, sizeof(command),
-                 "DRJIT_CPU_ENGINE=%s %s%s %s /proc/%d/exe load %s", engine.engine,
+                 "DRJIT_CPU_ENGINE=%s %s%s %s '%s' load %s", engine.engine,
                  engine.isa ? "DRJIT_NATIVE_ISA=" : "", engine.isa ? engine.isa : "",
-                 no_compile ? "EXPECT_NO_COMPILE=1" : "", (int) getpid(), path);
+                 no_compile ? "EXPECT_NO_COMPILE=1" : "", program_name, path);
         if (system(command) != 0)
             fail_msg("failed: %s", command);
     }
@@ -594,5 +595,6 @@ int main(int argc, char **argv)
         snprintf(path, sizeof(path), "%s", argv[2]);
         return load_file();
     }
+    program_name = argv[0];
     return run_engines_uncached(tests);
 }

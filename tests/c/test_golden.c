@@ -7,6 +7,12 @@
  * for an engine that can do very little with <case>.legal; and the LLVM IR for packets
  * of 8 lanes with <case>.ll. No engine and no libLLVM is needed. 'test_golden --update'
  * writes the files anew, to be reviewed. To be run from the project's root.
+ *
+ * Rules of the legaliser emit operations as arguments of others, and which argument is
+ * evaluated first is the compiler's choice; so is, then, what is found in the table of
+ * recent instructions. The files have the order of gcc on x86-64. Other builds compare
+ * which lines there are, but for the numbers of values; what the operations compute is
+ * for test_legalise.c and test_llvm.c to see.
  */
 #include "test_util.h"
 
@@ -16,7 +22,13 @@
 #include "lower/legalise.h"
 #include "trace/eval/assemble.h"
 
-enum { N = 100 };
+#if defined(__x86_64__) && !defined(__clang__)
+#define SAME_ORDER 1
+#else
+#define SAME_ORDER 0
+#endif
+
+enum { N = 100, MOST_LINES = 1000 };
 
 static bool update;
 
@@ -127,6 +139,46 @@ static void show_difference(const char *path, const char *expected, const char *
              (int) strcspn(b, "\n"), b, (int) strcspn(a, "\n"), a);
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* The different lines of a text, without the numbers of the values in them. */
+static char *kinds_of_lines(const char *from)
+{
+    char *lines[MOST_LINES];
+    uint32_t count = 0;
+    Text text = { 0 };
+    while (*from) {
+        char c = *from++;
+        if (c != '\n')
+            text_put_char(&text, c);
+        if (c == '%')
+            from += strspn(from, "lv0123456789.");
+        if (c == '\n' || !*from) {
+            assert_true(count < MOST_LINES);
+            lines[count++] = text_take(&text);
+        }
+    }
+    qsort(lines, count, sizeof *lines, by_text);
+    for (uint32_t i = 0; i < count; ++i)
+        if (i == 0 || strcmp(lines[i], lines[i - 1]) != 0)
+            text_putf(&text, "%s\n", lines[i]);
+    for (uint32_t i = 0; i < count; ++i)
+        alloc_free(lines[i]);
+    return text_take(&text);
+}
+
+static bool same_operations(const char *expected, const char *found)
+{
+    char *a = kinds_of_lines(expected), *b = kinds_of_lines(found);
+    bool same = strcmp(a, b) == 0;
+    alloc_free(a);
+    alloc_free(b);
+    return same;
+}
+
 static void compare(const char *name, const char *suffix, Text *text)
 {
     char path[200];
@@ -140,7 +192,8 @@ static void compare(const char *name, const char *suffix, Text *text)
     char *expected = read_file(path);
     if (!expected)
         fail_msg("there is no %s (run from the project's root)", path);
-    if (strcmp(expected, found) != 0)
+    bool ordered = SAME_ORDER || strcmp(suffix, "program") == 0;
+    if (strcmp(expected, found) != 0 && (ordered || !same_operations(expected, found)))
         show_difference(path, expected, found);
     free(expected);
 }

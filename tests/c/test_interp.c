@@ -151,6 +151,7 @@ static void test_half(void **state)
 
 /* ---- instruction sets */
 
+#if defined(__x86_64__) /* elsewhere there is one */
 static void compare_tables(const LaneTable *table, LaneFn fn, LaneFn base,
                            VarType result, const VarType *types, uint32_t arity)
 {
@@ -179,6 +180,7 @@ static void compare_tables(const LaneTable *table, LaneFn fn, LaneFn base,
                          type_info[types[arity - 1]].name, i, lanes);
     }
 }
+#endif
 
 static void test_instruction_sets(void **state)
 {

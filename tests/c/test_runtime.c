@@ -1,6 +1,7 @@
 /*
  * test_runtime.c -- buffers, pool and events; every step fails once
  */
+#include "emulated.h"
 #include "runtime_util.h"
 
 #include <signal.h>
@@ -371,7 +372,7 @@ static void pool_sizes(void **state)
 static void fork_child_runs_jobs(void **state)
 {
     (void) state;
-    if (!CAN_FORK)
+    if (!CAN_FORK || is_emulated())
         skip(); /* the thread sanitizer allows no threads after a fork */
     Buffer *b = get_buffer(CHAIN * sizeof(uint32_t));
     submit_link(NULL, b, true, false);
@@ -404,7 +405,7 @@ static void fork_child_runs_jobs(void **state)
 static void fork_under_load(void **state)
 {
     (void) state;
-    if (!CAN_FORK)
+    if (!CAN_FORK || is_emulated())
         skip(); /* the thread sanitizer allows no threads after a fork */
     Relay relay = {.lock = PTHREAD_MUTEX_INITIALIZER, .small = true};
     pthread_t threads[2];

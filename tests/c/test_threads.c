@@ -5,6 +5,7 @@
  * results are compared with what plain C computes. Runs under the thread sanitizer,
  * too.
  */
+#include "emulated.h"
 #include "thread_util.h"
 
 #include <pthread.h>
@@ -478,8 +479,8 @@ static int child_works(uint32_t shared)
 static void test_fork(void **unused)
 {
     (void) unused;
-    if (THREAD_SANITIZER)
-        skip(); /* it lets no child of a process with threads start threads */
+    if (THREAD_SANITIZER || is_emulated())
+        skip(); /* no child of a process with threads can start threads */
     Task tasks[4] = { { 0 } };
     pthread_t ids[4];
     uint32_t x = evaluated_counter();

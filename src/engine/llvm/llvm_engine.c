@@ -18,7 +18,7 @@
 #include "os/stack.h"
 
 /* Raised whenever equal Programs get other code than before. */
-enum { ENGINE_REVISION = 6 };
+enum { ENGINE_REVISION = 7 };
 
 /* What a compile costs before any was measured, and what it costs beside its
  * operations. */
@@ -95,6 +95,10 @@ static LlvmShape shape_of(const Target *target)
     shape.width = llvm_vector_width(target);
     shape.vector_memory =
         shape.width >= 8 && strstr(llvm_target_features(target), "+avx512f");
+#if defined(__aarch64__)
+    /* LLVM makes FMINNM of 'x < 0 ? x : 0', which is -0 for x = -0. */
+    shape.select_bits = true;
+#endif
     return shape;
 }
 

@@ -13,6 +13,7 @@ typedef struct LlvmShape {
     uint32_t width;     /* lanes of a packet: a power of two up to TARGET_WIDTH_MAX */
     bool vector_memory; /* masked gathers and scatters of 32 and 64 bits are
                            instructions */
+    bool select_bits;   /* floats are selected as integers */
 } LlvmShape;
 
 /** Append the module of a legalised Program: one function 'drjit_<hash>' with the

@@ -62,10 +62,13 @@ static bool find_version(void *handle, const char **reason)
 }
 
 /* No optimisation but a good register allocator. Scheduling would cost a tenth of the
- * time; these kernels are as fast in the order they are written in. */
+ * time; these kernels are as fast in the order they are written in. On AArch64 the
+ * selector that LLVM takes without optimisation needs time that grows with the square
+ * of a kernel's length where vectors are split (four doubles), and gives most kernels
+ * up: they get the one that x86-64 has. */
 static const char *const option_list[] = { "drjit", "-optimize-regalloc",
-                                           "-regalloc=greedy",
-                                           "-enable-misched=false" };
+                                           "-regalloc=greedy", "-enable-misched=false",
+                                           "-global-isel=false" };
 
 static bool initialise(void *handle, const char **reason)
 {

@@ -135,7 +135,22 @@ static void emit_text(LlvmWriter *writer, uint32_t position, Text *pattern)
     text_free(pattern);
 }
 
-/* ---- shifts, division */
+/* ---- selection, shifts, division */
+
+static void write_select(LlvmWriter *writer, uint32_t position, const Inst *inst)
+{
+    Text text = { 0 };
+    if (writer->shape.select_bits && type_info[inst->type].is_float) {
+        const char *bits = writer->types[!writer->scalar][type_bits(inst->type)];
+        text_putf(&text,
+                  "$a = bitcast $T $1 to %s\n  $b = bitcast $T $2 to %s\n"
+                  "  $c = select $M $0, %s $a, %s $b\n  $r = bitcast %s $c to $T",
+                  bits, bits, bits, bits, bits);
+    } else {
+        text_put(&text, "$r = select $M $0, $T $1, $T $2");
+    }
+    emit_text(writer, position, &text);
+}
 
 static void write_shift(LlvmWriter *writer, uint32_t position, const Inst *inst)
 {
@@ -375,7 +390,7 @@ bool llvm_ops_write(LlvmWriter *writer, uint32_t position)
         llvm_writer_emit(writer, position, "$r = bitcast $U $0 to $T");
         return true;
     case OP_SELECT:
-        llvm_writer_emit(writer, position, "$r = select $M $0, $T $1, $T $2");
+        write_select(writer, position, inst);
         return true;
     case OP_LOOKUP:
         write_lookup(writer, position, inst);
