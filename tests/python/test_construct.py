@@ -533,6 +533,19 @@ def test_pickles_keep_states() -> None:
             assert dr.all(other == value)
 
 
+class Reduced(llvm.Float):
+    """With a pickle of its own."""
+
+    def __reduce__(self) -> Any:
+        return Reduced, (7,)
+
+
+def test_own_pickles() -> None:
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        other = pickle.loads(pickle.dumps(Reduced(1, 2, 3), protocol))
+        assert type(other) is Reduced and list(other) == [7]
+
+
 def address(memory: Any) -> int:
     return int(np.asarray(memory).ctypes.data)
 

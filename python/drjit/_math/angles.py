@@ -143,6 +143,10 @@ def _check_real(operation: str, arg: Any) -> None:
             f"drjit.{operation}({_text(arg)}): expected real numbers; drjit.{plain}() "
             "is defined for all complex numbers and quaternions"
         )
+    if not dr.is_array_v(arg) and not hasattr(arg, "__float__"):
+        raise TypeError(
+            f"drjit.{operation}({_text(arg)}): expected a Dr.Jit array or a number"
+        )
 
 
 # dr.maximum() and dr.minimum() take NaN as missing. A comparison lets it through.

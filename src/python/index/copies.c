@@ -238,12 +238,27 @@ static PyObject *reduce(PyObject *self, PyObject *unused)
     return reduced(self, false);
 }
 
+/* Does a class of the program's have a __reduce__ of its own? -1: exception. */
+static int has_own_reduce(PyObject *self)
+{
+    PyTypeObject *base = ((Array *) self)->info->state->array_base;
+    PyObject *own = PyObject_GetAttrString((PyObject *) Py_TYPE(self), "__reduce__");
+    PyObject *usual = own ? PyObject_GetAttrString((PyObject *) base, "__reduce__")
+                          : NULL;
+    const int differs = usual ? own != usual : -1;
+    Py_XDECREF(own);
+    Py_XDECREF(usual);
+    return differs;
+}
+
 static PyObject *reduce_ex(PyObject *self, PyObject *protocol)
 {
     const long number = PyLong_AsLong(protocol);
-    if (number == -1 && PyErr_Occurred())
+    const int own = number == -1 && PyErr_Occurred() ? -1 : has_own_reduce(self);
+    if (own < 0)
         return NULL;
-    return reduced(self, number >= BUFFER_PROTOCOL);
+    return own ? PyObject_CallMethod(self, "__reduce__", NULL)
+               : reduced(self, number >= BUFFER_PROTOCOL);
 }
 
 /* ---------------------------------------------------------------- what arrives */
