@@ -54,8 +54,8 @@ static inline void log_release(void)
 void log_read_environment(void);
 void log_set_stderr_level(LogLevel level);
 LogLevel log_stderr_level(void);
-/** What else is shown on stderr makes way for each line: called before and after it. The
- *  same functions each time. */
+/** What else is shown on stderr makes way for each line: called before and after it.
+ *  The same functions each time. */
 void log_set_around(void (*before)(void), void (*after)(void));
 /** Who gets what goes to stderr (NULL: stderr). */
 void log_set_output(LogCallback write);

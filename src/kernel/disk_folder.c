@@ -208,7 +208,7 @@ void disk_folder_prepare_fork(void)
     pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
 }
 
-/* Who opens it holds the lock; what that logs is written when the lock is free again. */
+/* Who opens it holds the lock; what that logs is written when the lock is free. */
 bool disk_folder_take(DiskFolder *out)
 {
     log_defer();

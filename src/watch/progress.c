@@ -85,8 +85,8 @@ static void show(const Progress *progress)
     if (owner == progress) {
         size_t columns = terminal_columns();
         columns = columns ? columns : COLUMNS;
-        snprintf(line, columns < WIDEST ? columns : WIDEST, "drjit: %s ... %.1f s", progress->text,
-                 (double) (clock_ns() - progress->begin) * 1e-9);
+        snprintf(line, columns < WIDEST ? columns : WIDEST, "drjit: %s ... %.1f s",
+                 progress->text, (double) (clock_ns() - progress->begin) * 1e-9);
         fprintf(stderr, "\r\033[K%s", line);
         shown = true;
     }

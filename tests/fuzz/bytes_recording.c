@@ -1,6 +1,6 @@
 /*
- * bytes_recording.c -- any bytes as a saved recording, with the right checksum: refused, or
- * it is repeated within its arrays
+ * bytes_recording.c -- any bytes as a saved recording, with the right checksum: it is
+ * refused, or repeated within its arrays
  *
  * A target for libFuzzer and for bytes_replay.c. The bytes are a block of
  * jit_freeze_save() without its header, which is made here: that of one recording, with
