@@ -38,6 +38,7 @@ ROOTS = {
         device/cpu/launch/cpu_prints.c
         engine/native/run/native_launch.c
         export/runtime/exported.c export/runtime/exported_isa.c
+        export/runtime/exported_profile.c
         recording/recording_repeat.c recording/recording_walk.c
         recording/symsize_values.c ir/reduce_rule.c ir/type.c
         """,
