@@ -232,8 +232,9 @@ prepare_python() {
                   2>/dev/null || venv_install -r tools/requirements-lint.txt ;;
         docs) .venv/bin/python -c 'import mkdocs, material' 2>/dev/null ||
                   venv_install -r tools/requirements-docs.txt ;;
-        python) modules='basedpyright, cloudpickle, dask.distributed, hypothesis, ipykernel'
-                modules="$modules, matplotlib, mpmath, mypy, nbclient, numpy, pytest, tqdm"
+        python) modules='basedpyright, cloudpickle, dask.distributed, hypothesis'
+                modules="$modules, ipykernel, matplotlib, mpmath, mypy, nbclient, numpy"
+                modules="$modules, pytest, tqdm"
                 .venv/bin/python -c "import $modules" 2>/dev/null ||
                     venv_install -r tools/requirements-test.txt
                 prepare_wheel ;;

@@ -534,7 +534,7 @@ def test_progress(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     pytest.importorskip("tqdm")
     dist.sum(Inline(), waves, 1000, block=100, progress=True)
     assert "10/10" in capsys.readouterr().err
-    dist.sum(Inline(), waves, 1000, block=100)  # it is no terminal
+    dist.sum(Inline(), waves, 1000, block=100)  # not a terminal
     assert capsys.readouterr().err == ""
     monkeypatch.setitem(sys.modules, "tqdm", None)
     with pytest.raises(ImportError, match="'progress' takes tqdm"):

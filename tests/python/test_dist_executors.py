@@ -110,7 +110,7 @@ def client(cluster: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 8])
 def test_dask(cluster: Any, client: Any, expected: str, workers: int) -> None:
-    """So many tasks are given out at a time as the cluster can do with."""
+    """How many tasks are given out at a time depends on the cluster, not on this machine."""
     cluster.scale(workers)
     client.wait_for_workers(workers)
     executor = client.get_executor()
