@@ -44,8 +44,10 @@ def ray() -> Workers:
 
 
 def mpi() -> Workers:
-    """The processes that mpirun has started beside this one."""
+    """The processes that mpirun has started beside this one. They sleep for 'backoff'
+    seconds at most between looks at what has arrived, which large results need often.
+    """
     from mpi4py.futures import MPIPoolExecutor
 
-    executor: Executor = MPIPoolExecutor()
+    executor: Executor = MPIPoolExecutor(backoff=1e-4)
     return executor

@@ -90,6 +90,19 @@ def test_ray_executor_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
         dist.RayExecutor()
 
 
+def test_workers_import_little() -> None:
+    """What workers call needs nothing of the caller's part."""
+    program = (
+        "import sys, drjit.dist._worker;"
+        "print([m for m in ('drjit.dist._pool', 'drjit.dist._work', 'numpy',"
+        " 'concurrent.futures') if m in sys.modules]);"
+        "import drjit as dr; print(dr.dist._worker is dr.dist.Pool.__init__"
+        ".__globals__['_worker'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True)
+    assert (done.stdout, done.stderr) == (b"[]\nTrue\n", b"")
+
+
 # ---------------------------------------------------------------- Dask
 
 
@@ -110,7 +123,7 @@ def client(cluster: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 8])
 def test_dask(cluster: Any, client: Any, expected: str, workers: int) -> None:
-    """How many tasks are given out at a time depends on the cluster, not on this machine."""
+    """How many tasks are given out depends on the cluster, not on this machine."""
     cluster.scale(workers)
     client.wait_for_workers(workers)
     executor = client.get_executor()
