@@ -96,7 +96,8 @@ def efficiency(rounds: int) -> float:
             pair = [pool.submit(calls, count, TASKS // 2) for _ in range(2)]
             alone.append(max(each.result() for each in pair))
             shared.append(spread(pool, count))
-    return min(alone) / min(shared)
+    result: float = min(alone) / min(shared)
+    return result
 
 
 # ---------------------------------------------------------------- first result
