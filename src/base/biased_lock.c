@@ -18,17 +18,28 @@
 
 #if defined(__linux__) && defined(__NR_membarrier) && !defined(WATCHED)
 #include <linux/membarrier.h>
-static bool register_barrier(void)
+static long membarrier(int command) { return syscall(__NR_membarrier, command, 0, 0); }
+
+/* The process registers when a barrier is needed, which most never do: with several
+ * threads, that takes the kernel a grace period, about ten milliseconds. */
+static bool has_barrier(void)
 {
-    return syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) ==
-           0;
+    const long wanted =
+        MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+    const long known = membarrier(MEMBARRIER_CMD_QUERY);
+    return known >= 0 && (known & wanted) == wanted;
 }
+
+/* The kernel can, but may lack memory for it; then there is the slow way. */
 static void barrier_everywhere(void)
 {
-    syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    while ((membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0 ||
+            membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) &&
+           membarrier(MEMBARRIER_CMD_SHARED) != 0)
+        sched_yield();
 }
 #else
-static bool register_barrier(void) { return false; }
+static bool has_barrier(void) { return false; }
 static void barrier_everywhere(void) {}
 #endif
 
@@ -53,7 +64,7 @@ void biased_lock_slow(void)
     pthread_mutex_lock(&mutex);
     if (atomic_load_explicit(&biased_lock.shared, memory_order_relaxed))
         return;
-    if (!claimed && register_barrier()) {
+    if (!claimed && has_barrier()) {
         claimed = true;
         thread_self.lock_owner = true;
         atomic_store_explicit(&biased_lock.owner_inside, true, memory_order_relaxed);
