@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import concurrent.futures
+import importlib
 import multiprocessing
 import os
 import threading
@@ -145,7 +146,7 @@ class RayExecutor(Executor):
 
     def __init__(self, **options: Any) -> None:
         try:
-            import ray
+            ray: Any = importlib.import_module("ray")
         except ImportError as error:
             raise ImportError(
                 "drjit.dist.RayExecutor(): Ray is not installed: pip install "
