@@ -39,7 +39,8 @@
 #                     root, debootstrap, a network and about an hour
 #     make clean      remove what was built
 #
-# SUITE=quick restricts test, asan, tsan and fresh to the quick tests.
+# SUITE=quick restricts test, asan, tsan and fresh to the quick tests. SUITE=dist has those
+# of drjit.dist, and installs Ray and MPI for them.
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -113,7 +114,7 @@ demo:
 	@BUILD=$(BUILD) sh tools/demo.sh
 
 test check:
-	@tools/bootstrap.sh test python
+	@tools/bootstrap.sh test python $(filter dist,$(SUITE))
 	$(call configure,$(BUILD),-Dtests=enabled $(PYTHON))
 	@ninja -C $(BUILD)
 	@$(MESON) test -C $(BUILD) --no-rebuild --print-errorlogs \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # bootstrap.sh -- install what a target of the Makefile needs and this machine lacks
 #
-#     tools/bootstrap.sh build|test|fuzz|python|demo|lint|bench|docs ...
+#     tools/bootstrap.sh build|test|dist|fuzz|python|demo|lint|bench|docs ...
 #
 # Everything is looked for first, so a second run costs little and needs neither
 # privileges nor a network. Missing system packages are installed with apt-get (as root
@@ -120,7 +120,7 @@ look_for() {
               look_for_zydis ;;
         fuzz) have clang ||
                   lacks "clang, which has libFuzzer" "clang libclang-rt-dev" ;;
-        python) look_for_build; look_for_python_headers; look_for_venv ;;
+        python|dist) look_for_build; look_for_python_headers; look_for_venv ;;
         demo) look_for_build; look_for_cpp; look_for_libllvm; look_for_python_headers
               look_for_venv; need_library libpng libpng-dev ;;
         lint) look_for_build; look_for_venv ;;
@@ -232,11 +232,15 @@ prepare_python() {
                   2>/dev/null || venv_install -r tools/requirements-lint.txt ;;
         docs) .venv/bin/python -c 'import mkdocs, material' 2>/dev/null ||
                   venv_install -r tools/requirements-docs.txt ;;
-        python) modules='basedpyright, hypothesis, ipykernel, matplotlib, mpmath, mypy'
-                modules="$modules, nbclient, numpy, pytest"
+        python) modules='basedpyright, cloudpickle, dask.distributed, hypothesis'
+                modules="$modules, ipykernel, matplotlib, mpmath, mypy, nbclient, numpy"
+                modules="$modules, pytest, tqdm"
                 .venv/bin/python -c "import $modules" 2>/dev/null ||
                     venv_install -r tools/requirements-test.txt
                 prepare_wheel ;;
+        dist) { .venv/bin/python -c 'import mpi4py.MPI, ray' 2>/dev/null &&
+                  { [ -x .venv/bin/mpirun ] || have mpirun; }; } ||
+                  venv_install -r tools/requirements-dist.txt ;;
         bench|demo) .venv/bin/python -c 'import matplotlib, numpy' 2>/dev/null ||
                        venv_install -r "tools/requirements-$1.txt" ;;
     esac

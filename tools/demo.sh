@@ -119,6 +119,8 @@ step "a sharp picture from four small, blurred ones" \
     "$python" "$examples/python/photograph.py" "$output/photograph.png"
 step "a scene learnt from pictures of it: a hash grid and a network" \
     "$python" "$examples/python/field.py" "$output/field.png"
+step "a picture whose samples are spread over processes" \
+    "$python" "$examples/dist/render.py" "$output/render.png"
 step "statistics of a table" "$programs/stats" "$examples/data/weather.csv" \
     --column temperature
 

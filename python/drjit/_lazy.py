@@ -34,7 +34,8 @@ class _LazyModule(ModuleType):
         return ModuleType.__getattribute__(self, name)
 
     def __setattr__(self, name: str, value: object) -> None:
-        _execute(self)
+        if not _is_part(self, name, value):
+            _execute(self)
         ModuleType.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -43,6 +44,14 @@ class _LazyModule(ModuleType):
 
 
 _executing: list[ModuleType] = []
+
+
+def _is_part(module: ModuleType, name: str, value: object) -> bool:
+    """Does the import system note a module that stands in this one? It may be all that
+    a process needs, such as what a worker of drjit.dist calls."""
+    get = ModuleType.__getattribute__
+    whole = f"{get(module, '__name__')}.{name}"
+    return isinstance(value, ModuleType) and get(value, "__name__") == whole
 
 
 def _locate(module: ModuleType) -> None:

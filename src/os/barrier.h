@@ -10,11 +10,11 @@
 
 #include <stdbool.h>
 
-/** Prepare the process for barrier_everywhere(). False: the system has nothing of the
- *  kind, or a tool watches that does not know it. */
-bool barrier_register(void);
+/** Is there one? False: the system has nothing of the kind, or a tool watches that does
+ *  not know it. */
+bool barrier_is_known(void);
 /** On return, each thread of the process has passed a full memory barrier. Does nothing
- *  where barrier_register() fails. */
+ *  where there is none. */
 void barrier_everywhere(void);
 
 #endif

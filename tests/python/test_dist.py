@@ -420,10 +420,11 @@ def test_functions_that_cannot_be_repeated() -> None:
     for function, message in (
         (counts, "workers cannot repeat 'counts': .*COUNT"),
         (prints, "it prints"),
-        (reads, "closure or from globals"),
+        (reads, "cannot repeat 'reads': it reads arrays from its closure"),
     ):
-        with pytest.raises((RuntimeError, ValueError, TypeError), match=message):
+        with pytest.raises(RuntimeError, match=message) as caught:
             dist.sum(Inline(), function, 1000, block=100)
+        assert not isinstance(caught.value, dist.TaskError)  # it is known here
     stated = dr.freeze(lambda index: dr.sum(Float(index)), state_fn=lambda index: 1)
     with pytest.raises(
         TypeError, match="has a state_fn: give the state as an argument"
@@ -435,6 +436,28 @@ def test_functions_that_cannot_be_repeated() -> None:
     outer = dr.freeze(lambda x: dist.sum(Inline(), waves, 1000) + x)
     with pytest.raises(RuntimeError, match="cannot be called in a frozen function"):
         outer(Float(1, 2))
+
+
+SCALE = 1
+
+
+def test_names(pool: dist.Pool) -> None:
+    """Workers need nothing that the function reads by name, not even classes that they
+    cannot find; its values are those of now."""
+    global SCALE
+
+    class Local:
+        factor = 3
+
+    local = Local()
+
+    def f(index: UInt) -> Float:
+        return dr.sum(Float(index)) * SCALE * Local.factor * local.factor
+
+    for SCALE in (1, 2, 5, 2):
+        for executor in (pool, Inline()):
+            found = dist.sum(executor, f, 1000, block=100)
+            assert found[0] == 999 * 500 * 9 * SCALE
 
 
 def test_arguments(pool: dist.Pool) -> None:
@@ -511,7 +534,7 @@ def test_progress(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     pytest.importorskip("tqdm")
     dist.sum(Inline(), waves, 1000, block=100, progress=True)
     assert "10/10" in capsys.readouterr().err
-    dist.sum(Inline(), waves, 1000, block=100)  # it is not a terminal
+    dist.sum(Inline(), waves, 1000, block=100)  # not a terminal
     assert capsys.readouterr().err == ""
     monkeypatch.setitem(sys.modules, "tqdm", None)
     with pytest.raises(ImportError, match="'progress' takes tqdm"):

@@ -1,7 +1,8 @@
-"""The programs of examples/python with control flow, on small pictures."""
+"""The programs of examples/python and examples/dist, on small pictures."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import sys
@@ -395,3 +396,97 @@ def test_loss_curves(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(losses) == 4 and losses[3] < losses[0], name
         assert curves.apart(losses, losses) == 0
     assert curves.apart([1.0, 2.0], [1.0, 1.0]) == 0.5
+
+
+# ---------------------------------------------------------------- examples/dist
+
+
+@pytest.fixture
+def dist_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER.parent / "dist"))
+
+
+def test_dist_render(
+    dist_programs: None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The picture is the mean of samples that are computed here."""
+    program: Any = importlib.import_module("render")
+    for name, value in (("WIDTH", 30), ("HEIGHT", 20), ("SAMPLES", 8)):
+        monkeypatch.setattr(program, name, value)
+    path = tmp_path / "render.png"
+    monkeypatch.setattr(sys, "argv", ["render.py", str(path)])
+    assert program.main() == 0
+    found = capsys.readouterr().out.split("the hash is ")[1][:16]
+    blocks = [
+        program.sample(dr.arange(dr.llvm.ad.UInt, 600) + 600 * k).numpy()
+        for k in range(8)
+    ]
+    while len(blocks) > 1:
+        blocks = [a + b for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
+    light = blocks[0].astype(np.float32)
+    assert hashlib.blake2b(light.tobytes(), digest_size=8).hexdigest() == found
+    x, y = np.meshgrid((np.arange(30) - 14.5) / 20, (9.5 - np.arange(20)) / 20 - 0.16)
+    up = 0.5 + 0.5 * y / np.sqrt(x * x + y * y + 1.15**2)
+    low, high = np.array([0.9, 0.9, 0.95]), np.array([0.35, 0.55, 0.9])
+    sky = low[:, None, None] * (1 - up) + high[:, None, None] * up
+    assert np.allclose(light.reshape(3, 20, 30)[:, :5], sky[:, :5], atol=0.02)
+    red, _, blue = light.reshape(3, 20, 30)[:, 9:12, 14:16].mean(axis=(1, 2))
+    assert red > 1.5 * blue  # the ball in the middle
+    drawn(path)
+
+
+def test_dist_sweep(
+    dist_programs: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The best place of the sensor is found by trying, in NumPy."""
+    program: Any = importlib.import_module("sweep")
+    monkeypatch.setattr(program, "STEPS", 3)
+    with program.executor() as workers:
+        found = program.sweep(workers)
+    assert len(found) == 9
+    rays = program.all_rays()
+    for lens, radius in zip(program.lenses(), found, strict=True):
+        hit, d = program.trace(lens, rays)
+        at = hit.numpy().reshape(2, 3, -1)
+        slope = (d.numpy()[:2] / d.numpy()[2]).reshape(2, 3, -1)
+        moved = at + slope * np.linspace(-2, 2, 4001)[:, None, None, None]
+        away = ((moved - moved.mean(axis=-1, keepdims=True)) ** 2).sum(axis=1)
+        assert radius == pytest.approx(np.sqrt(away.mean(axis=(1, 2)).min()), rel=1e-4)
+    assert min(found) == found[4]  # that of the literature
+    path = tmp_path / "sweep.png"
+    monkeypatch.setattr(sys, "argv", ["sweep.py", str(path)])
+    assert program.main() == 0
+    drawn(path)
+
+
+def test_dist_gradient(dist_programs: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the closed form, whose derivatives are finite differences here."""
+    program: Any = importlib.import_module("gradient")
+    for name, value in (("COUNT", 10**7), ("BLOCK", 10**6), ("TOLERANCE", 3e-3)):
+        monkeypatch.setattr(program, name, value)
+    price, gradient = program.closed_form()
+    assert price == pytest.approx(7.128, abs=1e-3)
+    for name, value in program.MARKET.items():
+        prices = []
+        for sign in (1, -1):
+            with monkeypatch.context() as changed:
+                changed.setitem(program.MARKET, name, value * (1 + sign * 1e-4))
+                prices.append(program.closed_form()[0])
+        quotient = (prices[0] - prices[1]) / (2e-4 * value)
+        assert gradient[name] == pytest.approx(quotient, rel=1e-5)
+    assert program.main() == 0
+
+
+def test_dist_programs_are_shown() -> None:
+    """The page of examples has each of them; another executor is one other name."""
+    text = (FOLDER.parent.parent / "docs/examples.md").read_text(encoding="utf-8")
+    programs = sorted((FOLDER.parent / "dist").glob("*.py"))
+    assert len(programs) == 4
+    for path in programs:
+        if path.stem != "executors":
+            assert f"`examples/dist/{path.name}`" in text
+            line = "from executors import processes as executor  # or: dask, ray, mpi"
+            assert line in path.read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ from typing import Any
 from drjit import _core, _family
 from drjit._enums import JitBackend
 from drjit._freeze.function import FrozenFunction
-from drjit._freeze.rows import NAMED, Rows, find, put_rows, take_row
+from drjit._freeze.rows import NAMED, Rows, find, paths, put_rows, take_row
 
 _VERSION = 5
 _TOLD = {"name": str, "closure": bool, "state": bool}  # of a function, beside these
@@ -86,8 +86,28 @@ def code_of(function: Any, state_fn: Any, rows: Rows) -> str:
     return digest(function, state_fn, *things.values())
 
 
-def pack(frozen: FrozenFunction, recordings: list[Any], key: bytes | None) -> bytes:
-    """Recordings of a function in their portable form, the latest last.
+def _without_names(recording: Any) -> Rows:
+    """The rows of its inputs without what the function has read by name, if that has no
+    part in results."""
+    rows: Rows = recording.rows[0]
+    inside = [k for k, path in enumerate(paths(rows)) if path[:3] == "[2]"]
+    first, end = inside[0], inside[-1] + 1
+    nodes = [pair >> 32 for pair in recording.repeated]
+    nodes += [number - 1 for number in recording.objects[1]]
+    arrays = any(row[0] in ("array", "entries") for row in rows[first:end])
+    if arrays or max(nodes, default=0) >= first:
+        return rows
+    return [*rows[:first], ("value", None), *rows[end:]]
+
+
+def pack(
+    frozen: FrozenFunction,
+    recordings: list[Any],
+    key: bytes | None,
+    names: bool = True,
+) -> bytes:
+    """Recordings of a function in their portable form, the latest last. ``names``: with
+    what it has read by name, where that can be left out.
 
     Raises ``TypeError`` and ``RuntimeError`` as ``FrozenFunction.save()`` does.
     """
@@ -96,14 +116,20 @@ def pack(frozen: FrozenFunction, recordings: list[Any], key: bytes | None) -> by
             f"drjit.freeze(): save(): recordings of '{frozen.__name__}' depend on "
             "instances that are entries of arrays, which are those of this process"
         )
+    inputs = [recording.rows[0] for recording in recordings]
+    closure = frozen._names is not None or frozen._closure is not None
+    if closure and not names:
+        short = [_without_names(recording) for recording in recordings]
+        if not any(a is b for a, b in zip(inputs, short, strict=True)):
+            inputs, closure = short, False
     note = {
         "version": _VERSION,
         "name": frozen.__name__,
-        "closure": frozen._names is not None or frozen._closure is not None,
+        "closure": closure,
         "state": frozen._state_fn is not None,
         "recordings": [
             {
-                "inputs": put_rows(recording.rows[0], "input"),
+                "inputs": put_rows(rows, "input"),
                 "variables": recording.rows[1],
                 "outputs": put_rows(recording.output_rows, "result"),
                 "repeated": recording.repeated,
@@ -113,7 +139,7 @@ def pack(frozen: FrozenFunction, recordings: list[Any], key: bytes | None) -> by
                 "suspended": recording.suspended,
                 "code": frozen._code_of(recording, recording.rows[0]),
             }
-            for recording in recordings
+            for recording, rows in zip(recordings, inputs, strict=True)
         ],
     }
     block = _core._freeze_save(recordings, json.dumps(note).encode())

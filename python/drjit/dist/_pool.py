@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import concurrent.futures
+import importlib
 import multiprocessing
 import os
 import threading
@@ -145,7 +146,7 @@ class RayExecutor(Executor):
 
     def __init__(self, **options: Any) -> None:
         try:
-            import ray
+            ray: Any = importlib.import_module("ray")
         except ImportError as error:
             raise ImportError(
                 "drjit.dist.RayExecutor(): Ray is not installed: pip install "
@@ -153,8 +154,14 @@ class RayExecutor(Executor):
             ) from error
         if not ray.is_initialized():
             ray.init()
-        self._remote = ray.remote(**options) if options else ray.remote
-        self._known: dict[Any, Any] = {}
+        self._call = (ray.remote(**options) if options else ray.remote)(_worker.call)
+        self._cores = options.get("num_cpus", 1)
+        self._resources = ray.cluster_resources
+
+    @property
+    def workers(self) -> int:
+        """How many tasks the cluster performs at a time, by its cores."""
+        return max(1, int(self._resources().get("CPU", 1) / (self._cores or 1)))
 
     def submit(
         self, f: Callable[..., Any], /, *args: Any, **kwargs: Any
@@ -169,10 +176,7 @@ class RayExecutor(Executor):
         Returns:
             concurrent.futures.Future: of the result.
         """
-        remote = self._known.get(f)
-        if remote is None:
-            remote = self._known[f] = self._remote(f)
-        future: Future[Any] = remote.remote(*args, **kwargs).future()
+        future: Future[Any] = self._call.remote(f, *args, **kwargs).future()
         return future
 
 
@@ -194,7 +198,8 @@ def count(executor: Executor) -> int | None:
         found = getattr(executor, name, None)
         if isinstance(found, int) and found > 0:
             return found
-    return None
+    threads = getattr(getattr(executor, "_client", None), "nthreads", None)  # of Dask
+    return (sum(threads().values()) or None) if callable(threads) else None
 
 
 BROKEN = concurrent.futures.BrokenExecutor

@@ -48,6 +48,7 @@ class Schedule:
     ) -> None:
         self._executor, self._work, self._inputs = executor, work, inputs
         self._ahead = ahead
+        self._workers = _pool.count(executor) or 1
         self._told: set[str] = set()  # workers that were sent what tasks have in common
         self._begun = False  # a worker knows that, and has performed a task
         self._given: dict[Future[Any], _Given] = {}
@@ -99,7 +100,7 @@ class Schedule:
         back from those that do not know the recording."""
         if self._begun:
             return self._ahead
-        return min(self._ahead, _pool.count(self._executor) or 1)
+        return min(self._ahead, self._workers)
 
     def _call(self, inputs: Inputs) -> Any:
         return self._work.call(*inputs.make(*inputs.given))

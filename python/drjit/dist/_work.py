@@ -11,6 +11,7 @@ from typing import Any
 from drjit import _core
 from drjit._enums import JitFlag
 from drjit._freeze.call import ONLY_NOW
+from drjit._freeze.fit import closure_of
 from drjit._freeze.function import FrozenFunction
 from drjit._freeze.load import LoadedFunction
 from drjit._freeze.portable import pack
@@ -100,18 +101,18 @@ class Work:
             if not frozen._refused:
                 break
             if ONLY_NOW not in frozen._why:  # otherwise, the next call can be repeated
-                raise RuntimeError(
-                    f"drjit.dist.{self.operation}(): workers cannot repeat "
-                    f"'{frozen.__name__}': {frozen._reason()}"
-                )
+                raise self._error(frozen._reason())
         last = frozen._last
         if last is not None and (last.prints or last.instances):
             what = "prints arrays" if last.prints else "depends on instances of classes"
-            raise RuntimeError(
-                f"drjit.dist.{self.operation}(): workers cannot repeat "
-                f"'{frozen.__name__}': it {what}"
-            )
+            raise self._error(f"it {what}")
         return result
+
+    def _error(self, why: str) -> RuntimeError:
+        return RuntimeError(
+            f"drjit.dist.{self.operation}(): workers cannot repeat "
+            f"'{self.frozen.__name__}': {why}"
+        )
 
     def _check_state(self) -> None:
         where = f"drjit.dist.{self.operation}()"
@@ -129,6 +130,14 @@ class Work:
     def _note(self, recording: Any) -> None:
         if any(each is recording for each in self._recordings):
             return
+        if self.frozen._names is not None:
+            try:
+                closure_of(recording.rows[0])
+            except LookupError:
+                raise self._error(
+                    "it reads arrays from its closure or from globals, which have to "
+                    "be among its arguments ('args')"
+                ) from None
         self._recordings = [*self._recordings[1 - _MOST_RECORDINGS :], recording]
         self._function = None
 
@@ -137,7 +146,7 @@ class Work:
     def function(self) -> Blob:
         """What workers need to repeat it."""
         if self._function is None:
-            form = pack(self.frozen, self._recordings, None)
+            form = pack(self.frozen, self._recordings, None, names=False)
             self._function = Blob(form[-32:], form)
         return self._function
 

@@ -29,7 +29,7 @@ void biased_lock_slow(void)
     pthread_mutex_lock(&mutex);
     if (atomic_load_explicit(&biased_lock.shared, memory_order_relaxed))
         return;
-    if (!claimed && barrier_register()) {
+    if (!claimed && barrier_is_known()) {
         claimed = true;
         thread_self.lock_owner = true;
         atomic_store_explicit(&biased_lock.owner_inside, true, memory_order_relaxed);
