@@ -284,6 +284,35 @@ def test_bytes_that_are_sent() -> None:
     assert max(executor.bytes) > 400_000
 
 
+SCALE = 2
+
+
+def test_names_that_change(pool: dist.Pool) -> None:
+    """What the function reads by name is what it is when it is recorded; recordings of
+    before do not serve others."""
+    global SCALE
+
+    def f(x: Float) -> Float:
+        return x * SCALE
+
+    for executor in (Inline(), pool):
+        found = []
+        for scale in (2, 3, 2):
+            SCALE = scale
+            found += list(dist.map(executor, f, [Float(1, i) for i in range(4)]))
+        assert [list(x) for x in found] == [
+            [scale, scale * i] for scale in (2, 3, 2) for i in range(4)
+        ]
+    SCALE = 2
+    items = [Float(1, 2), Float(1, 2, 3), UInt(1, 2), Float(1), Float(1, 2)]
+    results = dist.map(Inline(), f, items, ahead=1)
+    assert list(next(results)) == [2, 4]
+    SCALE = 5  # items of other types are recorded with this one
+    for result, item in zip(results, items[1:], strict=True):
+        assert list(result) in ([2 * x for x in item], [5 * x for x in item])
+    SCALE = 2
+
+
 # ---------------------------------------------------------------- what goes wrong
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from drjit._freeze.notes import named
-from drjit._freeze.rows import Rows, paths
+from drjit._freeze.rows import Rows, paths, read_by_name
 
 
 def _build(rows: Iterator[tuple[Any, ...]]) -> Any:
@@ -31,10 +31,7 @@ def _build(rows: Iterator[tuple[Any, ...]]) -> Any:
 def closure_of(rows: Rows) -> Any:
     """What was read from closures and globals. Raises ``LookupError`` if there are
     arrays, or objects that have some."""
-    where = paths(rows)
-    return _build(
-        row for row, path in zip(rows, where, strict=True) if path[:3] == "[2]"
-    )
+    return _build(rows[k] for k in read_by_name(rows))
 
 
 def _words(row: tuple[Any, ...]) -> str:

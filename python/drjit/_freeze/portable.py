@@ -19,7 +19,7 @@ from typing import Any
 from drjit import _core, _family
 from drjit._enums import JitBackend
 from drjit._freeze.function import FrozenFunction
-from drjit._freeze.rows import NAMED, Rows, find, paths, put_rows, take_row
+from drjit._freeze.rows import NAMED, Rows, find, put_rows, read_by_name, take_row
 
 _VERSION = 5
 _TOLD = {"name": str, "closure": bool, "state": bool}  # of a function, beside these
@@ -90,8 +90,8 @@ def _without_names(recording: Any) -> Rows:
     """The rows of its inputs without what the function has read by name, if that has no
     part in results."""
     rows: Rows = recording.rows[0]
-    inside = [k for k, path in enumerate(paths(rows)) if path[:3] == "[2]"]
-    first, end = inside[0], inside[-1] + 1
+    named = read_by_name(rows)
+    first, end = named.start, named.stop
     nodes = [pair >> 32 for pair in recording.repeated]
     nodes += [number - 1 for number in recording.objects[1]]
     arrays = any(row[0] in ("array", "entries") for row in rows[first:end])

@@ -39,6 +39,13 @@ def paths(rows: Rows) -> list[str]:
     return found
 
 
+def read_by_name(rows: Rows) -> range:
+    """Which rows of inputs are what the function has read by name: from closures,
+    globals and attributes."""
+    inside = [k for k, path in enumerate(paths(rows)) if path[:3] == "[2]"]
+    return range(inside[0], inside[-1] + 1) if inside else range(0)
+
+
 # ---------------------------------------------------------------- values
 
 

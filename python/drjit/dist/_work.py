@@ -15,6 +15,7 @@ from drjit._freeze.fit import closure_of
 from drjit._freeze.function import FrozenFunction
 from drjit._freeze.load import LoadedFunction
 from drjit._freeze.portable import pack
+from drjit._freeze.rows import read_by_name
 from drjit.config import VERSION
 from drjit.dist._worker import PROTOCOL, Blob
 
@@ -77,6 +78,7 @@ class Work:
         self.frozen = _freeze(f, operation)
         self.common = common
         self._recordings: list[Any] = []
+        self._names: Any = None  # what the function read by name when these were made
         self._function: Blob | None = None
         data = pickle.dumps(common, protocol=5)
         self._values = Blob(hashlib.blake2b(data, digest_size=32).digest(), data)
@@ -138,6 +140,10 @@ class Work:
                     "it reads arrays from its closure or from globals, which have to "
                     "be among its arguments ('args')"
                 ) from None
+        rows = recording.rows[0]
+        names = [rows[k] for k in read_by_name(rows)]
+        if names != self._names:  # which workers do not compare
+            self._recordings, self._names = [], names
         self._recordings = [*self._recordings[1 - _MOST_RECORDINGS :], recording]
         self._function = None
 
