@@ -306,6 +306,39 @@ def test_numbers_to_integer_powers(m: ModuleType) -> None:
         2 ** llvm.Bool(True)
 
 
+@pytest.mark.parametrize("name", ["Int8", "UInt8", "Int", "UInt", "Int64", "UInt64"])
+def test_integers_to_integer_powers(name: str) -> None:
+    """Against Python's integers, modulo the range of the type."""
+    cls = getattr(llvm, name)
+    bits = 8 * dr.itemsize_v(cls)
+    low = -(1 << bits - 1) if dr.is_signed_v(cls) else 0
+    bases = [3, 7, 1, 0, 2, 255 + low, low, low // 2 + 1, 1]
+    powers = [5, 90, 100, 0, bits, 3, 2, 0, 77]
+    if low:
+        bases += [-1, -1, 2, -3, 1, 0]
+        powers += [-2, -3, -1, -2, -9, -1]
+    expected = [
+        (pow(a, b, 1 << bits) - low) % (1 << bits) + low
+        if b >= 0
+        else int((a**b) if a else 0)
+        for a, b in zip(bases, powers, strict=True)
+    ]
+    assert entries(cls(bases) ** cls(powers)) == expected
+    assert entries(dr.power(cls(bases), cls(powers))) == expected
+
+
+def test_integer_powers_of_other_shapes(m: ModuleType) -> None:
+    result = m.Array2i(2, 3) ** m.Array2u(3, 2)
+    assert np.ravel(entries(result)).tolist() == [8, 9]
+    a = llvm.TensorXi([[1, 2], [3, 4]])
+    assert np.array_equal((a ** llvm.TensorXi([3, 2])).numpy(), [[1, 4], [27, 16]])
+    a **= llvm.TensorXi([2])
+    assert np.array_equal(a.numpy(), [[1, 4], [9, 16]])
+    assert type(llvm.Int(2) ** llvm.Int64(40)) is llvm.Int64
+    with pytest.raises(RuntimeError, match="not supported for masks"):
+        llvm.Bool(True) ** llvm.Bool(True)
+
+
 def test_mask_of_matrix_and_complex() -> None:
     c = llvm.Complex2f(1, 2) & llvm.Bool(True, False)
     assert entries(c) == [[1, 0], [2, 0]]

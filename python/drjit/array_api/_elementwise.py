@@ -233,16 +233,6 @@ def _floor_divide(a: Any, b: Any, exact: Any) -> tuple[Any, Any]:
     return dr.select(far, dr.select(away, -1, a / b), q), r
 
 
-def _power(a: Any, b: Any) -> Any:
-    if a.dtype in t.FLOATS:
-        return dr.power(a, b)
-    result = type(a)(1) + 0 * (a + b)
-    for _ in range(t.BITS[a.dtype] - (a.dtype in t.SIGNED)):
-        result = dr.select((b & 1) != 0, result * a, result)
-        a, b = a * a, b >> 1
-    return result
-
-
 def _extreme(f: Any) -> Any:
     """maximum() or minimum(): NaN if one of the two is."""
 
@@ -272,7 +262,7 @@ remainder = _binary(
     "numeric",
     "x1 - x2 floor(x1 / x2), with the sign of x2.",
 )
-pow = _binary("pow", _power, "numeric", "x1 ** x2; integers with exponents from 0 on.")
+pow = _binary("pow", dr.power, "numeric", "x1 ** x2; integers with exponents from 0 on.")
 maximum = _binary("maximum", _extreme(dr.maximum), "numeric", "The larger, or NaN.")
 minimum = _binary("minimum", _extreme(dr.minimum), "numeric", "The smaller, or NaN.")
 atan2 = _binary("atan2", dr.atan2, "real floating", "Angle of the point (x2, x1).")

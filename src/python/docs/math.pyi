@@ -806,16 +806,16 @@ def power(a, b, /):
 
     Args:
         a (array | int | float): bases.
-        b (array | int | float): exponents. Integers to the power of an array of
-            integers are not supported.
+        b (array | int | float): exponents.
 
     Returns:
         array | float: the common type; always a float for two Python numbers. NaN for a
         negative base and a fractional exponent; 1 for the exponent 0, whatever the
-        base, and for the base 1.
+        base, and for the base 1. Arrays of integers to the power of such give integers,
+        modulo the range of their type; negative exponents ``1 / a**-b``, rounded
+        towards zero (the published package refuses two arrays of integers).
 
     Raises:
-        TypeError: both are arrays of integers.
         RuntimeError: the exponent of an array of integers is negative, or that of a
             matrix is not an integer.
 
@@ -829,6 +829,8 @@ def power(a, b, /):
         [1.41421, 3]
         >>> dr.power(Int(3), 4)
         [81]
+        >>> Int(2, 3, -1) ** Int(5, 2, -3)
+        [32, 9, -1]
 
     See also:
         :func:`drjit.square`, :func:`drjit.sqrt`, :func:`drjit.exp2`

@@ -372,6 +372,23 @@ static PyObject *power_of_number(State *state, PyObject *number, Array *exponent
     return result;
 }
 
+/* Not of masks. */
+static bool is_integers(const Array *a)
+{
+    return a && !type_is_float(a->info) && !type_is_mask(a->info);
+}
+
+/* Two arrays of integers: drjit._math.powers answers. */
+static PyObject *power_of_integers(PyObject *const *args)
+{
+    PyObject *module = PyImport_ImportModule("drjit._math.powers");
+    PyObject *result = module ? PyObject_CallMethod(module, "integer_power", "OO",
+                                                    args[0], args[1])
+                              : NULL;
+    Py_XDECREF(module);
+    return result;
+}
+
 static PyObject *power(State *state, PyObject *const *args)
 {
     PyObject *a = args[0], *b = args[1];
@@ -390,8 +407,9 @@ static PyObject *power(State *state, PyObject *const *args)
     if (known)
         return integer_power(state, a, exponent);
     Array *exponents = array_of(b);
-    if (!base && promote_number(a) >= 0 && !type_is_float(exponents->info) &&
-        !type_is_mask(exponents->info))
+    if (is_integers(base) && is_integers(exponents))
+        return power_of_integers(args);
+    if (!base && promote_number(a) >= 0 && is_integers(exponents))
         return power_of_number(state, a, exponents);
     return apply(state, APPLY_POWER, args, true);
 }
