@@ -262,7 +262,9 @@ remainder = _binary(
     "numeric",
     "x1 - x2 floor(x1 / x2), with the sign of x2.",
 )
-pow = _binary("pow", dr.power, "numeric", "x1 ** x2; integers with exponents from 0 on.")
+pow = _binary(
+    "pow", dr.power, "numeric", "x1 ** x2; integers with exponents from 0 on."
+)
 maximum = _binary("maximum", _extreme(dr.maximum), "numeric", "The larger, or NaN.")
 minimum = _binary("minimum", _extreme(dr.minimum), "numeric", "The smaller, or NaN.")
 atan2 = _binary("atan2", dr.atan2, "real floating", "Angle of the point (x2, x1).")
