@@ -48,8 +48,10 @@ SAME = frozenset(
     """ad_engines ad_programs array_programs chains dda deterministic hashgrid matvec
     nn_networks opt resample texture texture_mip""".split()
 )
-# What only other tests need: type checkers, Jupyter, what draws.
-ELSEWHERE = ("basedpyright", "ipykernel", "matplotlib", "mypy", "nbclient")
+# What only other tests need: type checkers, Jupyter, what draws, clusters.
+ELSEWHERE = (
+    "basedpyright", "cloudpickle", "dask", "ipykernel", "matplotlib", "mypy", "nbclient"
+)  # fmt: skip
 
 # Release level and number count, so that a release is newer than its candidates. Of an
 # environment, the interpreter that it was made from.
