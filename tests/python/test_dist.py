@@ -392,7 +392,8 @@ def test_sums_go_on(tmp_path: Path) -> None:
     assert finished
     again = Inline()
     found = dist.sum(again, waves, 10_000, block=500, finished=finished)
-    assert bits(found) == bits(dist.sum(Inline(), waves, 10_000, block=500))
+    whole = dist.sum(Inline(), waves, np.int64(10_000), block=np.int32(500))
+    assert bits(found) == bits(whole)
     assert len(again.bytes) < 16
 
 

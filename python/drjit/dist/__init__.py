@@ -11,6 +11,7 @@ guide](../dist.md) says which executor is for what.
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -50,16 +51,17 @@ def _executor(executor: Any, operation: str) -> Executor:
 
 
 def _number(value: Any, name: str, operation: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(
             f"drjit.dist.{operation}(): '{name}' is of type {type(value).__name__}, "
             "expected an int"
         )
-    if value < 1:
+    number = operator.index(value)
+    if number < 1:
         raise ValueError(
-            f"drjit.dist.{operation}(): '{name}' is {value}, expected at least 1"
+            f"drjit.dist.{operation}(): '{name}' is {number}, expected at least 1"
         )
-    return value
+    return number
 
 
 def _common(args: Any, operation: str) -> tuple[Any, ...]:
@@ -307,7 +309,7 @@ class _Blocks:
     def _inputs(self) -> tuple[Iterator[Inputs], int | None]:
         """The blocks, and how many there are, if that is known."""
         count = self.count
-        if not isinstance(count, int) and hasattr(count, "__iter__"):
+        if isinstance(count, Iterable):
             return _data(count), _length(count)
         count = _number(count, "count", self.operation)
         block = _number(self.block, "block", self.operation)
