@@ -561,7 +561,8 @@ def test_pickles_without_copies() -> None:
     assert len(buffers) == 2
     raw = [buffer.raw() for buffer in buffers]
     assert all(view.readonly and view.nbytes == 20000 for view in raw)
-    assert address(raw[1]) == own
+    if value[1].__dlpack_device__()[0] == 1:  # where the host can read
+        assert address(raw[1]) == own
     sent = [bytearray(view) for view in raw]
     other, small = pickle.loads(data, buffers=sent)
     assert list(small) == [1, 2]
