@@ -465,13 +465,26 @@ static Kernel *get_general(const Program *program, const ProgramKey *key,
     return kernel;
 }
 
-Kernel *cache_get_general(const Program *program, const ProgramKey *key,
-                          const uint32_t *positions, uint32_t count, uint32_t lanes)
+/* The Program as it is, found or made. */
+static Kernel *get_exact(const Program *program, const ProgramKey *key, uint32_t lanes)
+{
+    bool fresh;
+    Order order = { .key = *key,
+                    .lanes = lanes,
+                    .program = program,
+                    .traced_skeleton = key->skeleton };
+    return deliver(&order, &fresh);
+}
+
+Kernel *cache_get_fixed(const Program *program, const ProgramKey *key,
+                        const uint32_t *positions, uint32_t count, uint32_t lanes)
 {
     Order order = { .lanes = lanes, .position_count = count };
     Kernel *kernel = NULL;
     bool fresh;
     cache_init();
+    if (count == 0)
+        return get_exact(program, key, lanes);
     order.positions = alloc_get(count * sizeof(uint32_t));
     TRY(order.positions, NULL);
     memcpy(order.positions, positions, count * sizeof(uint32_t));
@@ -499,12 +512,7 @@ Kernel *cache_get(const Program *program, const ProgramKey *key, uint32_t lanes,
         kernel = get_general(program, key, lanes, sibling, origin, context);
         cache_release(sibling);
     } else if (!kernel) {
-        Order order = { .key = *key,
-                        .lanes = lanes,
-                        .program = program,
-                        .traced_skeleton = key->skeleton };
-        bool fresh;
-        kernel = deliver(&order, &fresh);
+        kernel = get_exact(program, key, lanes);
     }
     return kernel;
 }

@@ -94,10 +94,11 @@ Kernel *cache_find(const Program *program, const ProgramKey *key);
  *  log. Retained; NULL: error recorded, also in threads that waited for it. */
 Kernel *cache_get(const Program *program, const ProgramKey *key, uint32_t lanes,
                   LiteralOrigin origin, void *context);
-/** The same for a Program whose literals at these positions (ascending) are parameters,
- *  as after a near miss. The generalised Program is verified. */
-Kernel *cache_get_general(const Program *program, const ProgramKey *key,
-                          const uint32_t *positions, uint32_t count, uint32_t lanes);
+/** The same with the literals at these positions (ascending) as parameters, and no
+ *  others, whatever the cache has: none, as at first, or those of a near miss. The
+ *  generalised Program is verified. */
+Kernel *cache_get_fixed(const Program *program, const ProgramKey *key,
+                        const uint32_t *positions, uint32_t count, uint32_t lanes);
 void cache_retain(Kernel *kernel);
 void cache_release(Kernel *kernel);
 /** Drop all kernels from the table (running ones are freed when they finish); the

@@ -220,8 +220,7 @@ static Kernel *make_kernel(const Recording *r, const Program *program, uint32_t 
 {
     TRY(check_program(program) && check_positions(program, positions, count), NULL);
     ProgramKey key = cache_key(program, r->device, target_get(r->device));
-    return count ? cache_get_general(program, &key, positions, count, lanes)
-                 : cache_get(program, &key, lanes, NULL, NULL);
+    return cache_get_fixed(program, &key, positions, count, lanes);
 }
 
 static Kernel *take_kernel(const Recording *r, ByteReader *in)

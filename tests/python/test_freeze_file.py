@@ -690,6 +690,29 @@ def test_open_files() -> None:
     assert "loaded from the file" in loaded.explain()
 
 
+@pytest.mark.parametrize("known", ["nothing", "others", "another", "the same"])
+def test_what_the_cache_knows(known: str) -> None:
+    """Kernels with literals as parameters, and without, serve their own recordings."""
+
+    def function(n: int) -> Any:
+        return lambda x: dr.exp(x) * n
+
+    dr.flush_kernel_cache()
+    files = []
+    for n in range(2, 6):  # from the second one on, the number is a parameter
+        frozen = dr.freeze(function(n))
+        frozen(ramp(4))
+        files.append(io.BytesIO())
+        frozen.save(files[-1])
+    dr.flush_kernel_cache()
+    for n in {"nothing": (), "others": (7, 8, 9), "another": (7,)}.get(known, (2,)):
+        dr.eval(function(n)(ramp(4)))
+    for k in (0, 3, 1, 2):
+        files[k].seek(0)
+        loaded = dr.load_frozen(files[k])
+        assert list(loaded(ramp(6))) == list(function(k + 2)(ramp(6)))
+
+
 def test_keys(tmp_path: Path) -> None:
     frozen = dr.freeze(normalized)
     frozen(ramp(4))
