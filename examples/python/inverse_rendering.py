@@ -26,7 +26,7 @@ from drjit.llvm.ad import Array3f, Float, UInt
 from picture import clock, draw, pixels, show, verdict
 
 SIZE, VIEWS, TURNS = 96, 4, 150  # pixels of a side, photographs, steps
-TOLERANCE = {"center": 0.02, "radius": 0.02, "paint": 0.04, "sun": 2.0}  # in the end
+TOLERANCE = {"center": 0.02, "radius": 0.02, "paint": 0.04, "sun": 2.0}  # of the result
 BALLS, BLEND = 3, 0.12  # how far the balls melt into each other
 ACROSS, DOWN = 32, 16  # texels of the paint
 STEPS, NEAR, FAR = 40, 1e-3, 5.8  # of a ray

@@ -118,7 +118,7 @@ JIT_EXPORT LogLevel jit_log_level_stderr(void);
  *  that it causes itself go to stderr. */
 JIT_EXPORT void jit_set_log_output(LogCallback write);
 /** Compiling that takes longer than a second shows a line on stderr, if that is a
- *  terminal, and erases it in the end (DRJIT_PROGRESS: other milliseconds, 0: never).
+ *  terminal, and erases it when done (DRJIT_PROGRESS: other milliseconds, 0: never).
  *  False: no lines from now on. At the start, it is true. */
 JIT_EXPORT void jit_set_progress(bool enabled);
 /** Send messages up to 'level' to 'callback' also (NULL: to none). */

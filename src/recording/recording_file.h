@@ -8,8 +8,8 @@
  *
  * What is read may be any bytes. Whether numbers and references exist is checked by the
  * tables, what a repetition relies on beside by recording_check(), and sizes when it is
- * repeated (recording_fill()). What Programs do with indices is not checked, which is
- * why files are authenticated (freeze/freezing_file.h).
+ * repeated (recording_fill()). What Programs do with indices is not checked: whether
+ * the bytes come from a source that is trusted is the caller's matter.
  */
 #ifndef RECORDING_RECORDING_FILE_H
 #define RECORDING_RECORDING_FILE_H

@@ -130,14 +130,40 @@ def run(program: str, tmp_path: Path, **environment: str) -> str:
     return done.stdout.strip()
 
 
-def test_engines(tmp_path: Path) -> None:
-    engines: list[dict[str, str]] = [
-        {},
+PROBE = "from drjit.llvm import Float; print(Float(2, 3) + 1)"
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: Any) -> str:
+    return run(ENGINE, tmp_path_factory.mktemp("usual"))
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
         {"DRJIT_CPU_ENGINE": "interp"},
         {"DRJIT_CPU_ENGINE": "native", "DRJIT_NATIVE_ISA": "avx2"},
-    ]
-    found = {run(ENGINE, tmp_path, **engine) for engine in engines}
-    assert len(found) == 1
+        {"DRJIT_CPU_ENGINE": "llvm"},
+    ],
+    ids=lambda environment: "-".join(environment.values()),
+)
+def test_engines(tmp_path: Path, usual: str, environment: dict[str, str]) -> None:
+    there = subprocess.run(
+        [sys.executable, "-c", PROBE],
+        env={**os.environ, **environment},
+        capture_output=True,
+    )
+    if there.returncode != 0:
+        pytest.skip("the engine is not there")
+    assert run(ENGINE, tmp_path, **environment) == usual
+
+
+def test_frozen_functions_of_users() -> None:
+    """Their settings for calls here, such as to keep no recording, do not matter."""
+    frozen = dr.freeze(waves, limit=0)
+    expected = dist.sum(Inline(), waves, 1000, block=100)
+    assert bits(dist.sum(Inline(), frozen, 1000, block=100)) == bits(expected)
+    assert frozen._kept.limit == 0
 
 
 # ---------------------------------------------------------------- what can be computed

@@ -465,7 +465,7 @@ class InstanceArray:
 
         return re.sub(r"\d+(?=[,\]])", lambda m: repr(self._object(int(m[0]))), text)
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce__(self) -> Any:
         raise TypeError(f"{type(self).__name__}: instance arrays cannot be pickled")
 
 

@@ -180,7 +180,7 @@ def _map(
     def may_begin(number: int) -> bool:
         return number < given + 2 * ahead
 
-    with Schedule(executor, work, inputs(), ahead) as schedule:
+    with bar, Schedule(executor, work, inputs(), ahead) as schedule:
         for number, result in schedule.results(may_begin):
             done[number] = result
             if finished is not None:
@@ -192,7 +192,6 @@ def _map(
     while given in done:
         yield done.pop(given)
         given += 1
-    bar.close()
 
 
 def sum(
@@ -297,11 +296,10 @@ class _Blocks:
         left = (each for each in inputs if each.number not in done)
         bar = Progress(self.progress, total, operation)
         bar.advance(len(done))
-        with Schedule(chosen, work, left, ahead) as schedule:
+        with bar, Schedule(chosen, work, left, ahead) as schedule:
             for number, value in schedule.results(lambda number: True):
                 tree.put(number, value)
                 bar.advance()
-        bar.close()
         if not tree.nodes:
             raise ValueError(f"drjit.dist.{operation}(): there are no blocks")
         return tree.total()

@@ -213,7 +213,10 @@ class Progress:
         if self._bar is not None:
             self._bar.update(count)
 
-    def close(self) -> None:
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
         if self._bar is not None:
             self._bar.close()
 

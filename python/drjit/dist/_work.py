@@ -49,9 +49,11 @@ def _is_hashable(f: Any) -> bool:
 
 def _fresh(f: Any) -> FrozenFunction:
     """A function whose recordings are made for workers only: all are known here."""
-    if isinstance(f, FrozenFunction):
-        return f._fresh(f._function)
-    return FrozenFunction(f, None, None, 10, None, True, True, False, False)
+    if not isinstance(f, FrozenFunction):
+        return FrozenFunction(f, None, None, 10, None, True, True, False, False)
+    made = f._fresh(f._function)
+    made._kept.limit = None  # workers need what is recorded
+    return made
 
 
 def _freeze(f: Any, operation: str) -> FrozenFunction:
