@@ -11,7 +11,6 @@ guide](../dist.md) says which executor is for what.
 from __future__ import annotations
 
 import builtins
-import operator
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import Any
 import drjit as dr
 from drjit import _core
 from drjit.dist import _pool, _worker
-from drjit.dist._errors import BrokenExecutorError, TaskError
+from drjit.dist._errors import BrokenExecutorError, TaskError, positive
 from drjit.dist._mpi import allreduce
 from drjit.dist._pool import Pool, RayExecutor
 from drjit.dist._schedule import Inputs, Progress, Schedule, ahead_of
@@ -48,20 +47,6 @@ def _executor(executor: Any, operation: str) -> Executor:
         f"drjit.dist.{operation}(): 'executor' is of type {type(executor).__name__}, "
         "expected a concurrent.futures.Executor or None"
     )
-
-
-def _number(value: Any, name: str, operation: str) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(
-            f"drjit.dist.{operation}(): '{name}' is of type {type(value).__name__}, "
-            "expected an int"
-        )
-    number = operator.index(value)
-    if number < 1:
-        raise ValueError(
-            f"drjit.dist.{operation}(): '{name}' is {number}, expected at least 1"
-        )
-    return number
 
 
 def _common(args: Any, operation: str) -> tuple[Any, ...]:
@@ -309,8 +294,8 @@ class _Blocks:
         count = self.count
         if isinstance(count, Iterable):
             return _data(count), _length(count)
-        count = _number(count, "count", self.operation)
-        block = _number(self.block, "block", self.operation)
+        count = positive(count, "count", f"{self.operation}()")
+        block = positive(self.block, "block", f"{self.operation}()")
         return _ranges(self.dtype, count, block), -(-count // block)
 
 

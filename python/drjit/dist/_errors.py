@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
+
+
+def positive(value: Any, name: str, where: str) -> int:
+    """A number that is an argument: an integer of at least 1. Raises errors as the
+    function ``where``."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(
+            f"drjit.dist.{where}: '{name}' is of type {type(value).__name__}, expected "
+            "an int"
+        )
+    number = operator.index(value)
+    if number < 1:
+        raise ValueError(
+            f"drjit.dist.{where}: '{name}' is {number}, expected at least 1"
+        )
+    return number
 
 
 class TaskError(RuntimeError):

@@ -13,6 +13,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import Any
 
 from drjit.dist import _worker
+from drjit.dist._errors import positive
 
 
 class Pool(Executor):
@@ -45,17 +46,8 @@ class Pool(Executor):
         cores = len(os.sched_getaffinity(0))
         if workers is None:
             workers = cores
-        if isinstance(workers, bool) or not isinstance(workers, int):
-            raise TypeError(
-                f"drjit.dist.Pool(): 'workers' is of type {type(workers).__name__}, "
-                "expected an int"
-            )
-        if workers < 1:
-            raise ValueError(
-                f"drjit.dist.Pool(): 'workers' is {workers}, expected at least 1"
-            )
-        self.workers = workers
-        self._threads = max(1, cores // workers)
+        self.workers = positive(workers, "workers", "Pool()")
+        self._threads = max(1, cores // self.workers)
         self._lock = threading.Lock()
         self._processes: ProcessPoolExecutor | None = None
         self._closed = False

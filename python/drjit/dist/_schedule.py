@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError, Executor, Future
 from typing import Any, NamedTuple
 
 from drjit.dist import _pool, _worker
-from drjit.dist._errors import BrokenExecutorError, TaskError
+from drjit.dist._errors import BrokenExecutorError, TaskError, positive
 from drjit.dist._work import Work
 
 # Workers that may die on a block before that is an error.
@@ -226,13 +226,4 @@ def ahead_of(executor: Executor, given: int | None, operation: str) -> int:
     if given is None:
         workers = _pool.count(executor) or len(os.sched_getaffinity(0))
         return 4 * workers
-    if isinstance(given, bool) or not isinstance(given, int):
-        raise TypeError(
-            f"drjit.dist.{operation}(): 'ahead' is of type {type(given).__name__}, "
-            "expected an int"
-        )
-    if given < 1:
-        raise ValueError(
-            f"drjit.dist.{operation}(): 'ahead' is {given}, expected at least 1"
-        )
-    return given
+    return positive(given, "ahead", f"{operation}()")
