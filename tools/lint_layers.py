@@ -36,6 +36,7 @@ LAYERS = [
     "os",
     "watch",
     "ir",
+    "ptx",
     "lanes",
     "device/cpu/loops",
     "device",
@@ -52,6 +53,7 @@ LAYERS = [
     "engine/native/x86/avx512",
     "engine/native",
     "engine/llvm",
+    "engine/ptx",
     "lower",
     "lower/math",
     "kernel",
@@ -100,6 +102,8 @@ DERIVATIVES_MAY_SEE = {
 # Rooms that stand beside each other although one line is above the other.
 STRANGERS = [
     ("engine/llvm", "engine/native"),
+    ("engine/ptx", "engine/native"),
+    ("engine/ptx", "engine/llvm"),
     ("engine/native/x86/avx512", "engine/native/x86/avx2"),
     # An assembler knows no plan. That no plan knows a CPU is their order in LAYERS.
     ("engine/native/x86/asm", "engine/native/plan"),

@@ -196,6 +196,11 @@ static bool translate(Walk *walk, uint32_t position, const uint32_t *args)
             .aux = region ? walk->region[inst->aux] : inst->aux,
             .count = inst->count, .args = args });
     TRY(result != PROGRAM_NONE, false);
+    /* What is computed from UNDEFINED has a value: LOCAL tells them apart. */
+    if (inst->op != OP_UNDEFINED && inst->type != VarTypeVoid &&
+        build->out->insts[result].op == OP_UNDEFINED)
+        result = build_bits(build, (VarType) inst->type, 0);
+    TRY(result != PROGRAM_NONE, false);
     /* That a LOAD reads one entry for all lanes is known by its flag alone. */
     if (inst->op == OP_LOAD)
         build->out->insts[result].flags = inst->flags;
