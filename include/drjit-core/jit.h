@@ -302,14 +302,17 @@ JIT_EXPORT uint32_t jit_var_repeat(uint32_t index, size_t count);
 
 /* -------------------------------------------------------------- statements */
 
-/** A variable computed by a statement in the backend's language (LLVM IR on the CPU)
- *  with 0 to 4 operands. Escapes: $r0 result, $r1.. operands (registers); $t0.. scalar
- *  type, $T0.. vector type, $b0.. type as plain bits, $a0.. type in memory, $s0.. entry
- *  size in bytes, $i0.. variable index, $o0.. literal value; $w packet width, $n new
- *  line, $$ a dollar. The string must stay valid as long as the program runs (static
- *  storage); the _copy form of the creation functions is jit_var_stmt() with 'copy'
- *  nonzero. Only the 'llvm' engine can run these; without it, evaluation fails and says
- *  so. */
+/** A variable computed by a statement in the backend's language, LLVM IR on the CPU and
+ *  PTX on CUDA, with 0 to 4 operands. Escapes: $r0 result, $r1.. operands (registers);
+ *  $t0.. scalar type, $b0.. type as plain bits, $a0.. type in memory, $s0.. entry size
+ *  in bytes, $i0.. variable index, $o0.. literal value; $n new line, $$ a dollar. In
+ *  LLVM IR alone: $T0.. vector type, $w packet width. In PTX, masks are predicates and
+ *  integers of 8 bits are in registers of 16; the statement is a block, so that
+ *  registers and labels that it declares are its own, and its last semicolon may be
+ *  left out. The string must stay valid as long as the program runs (static storage);
+ *  the _copy form of the creation functions is jit_var_stmt() with 'copy' nonzero. Of
+ *  the engines of the CPU only 'llvm' can run these; without it, evaluation fails and
+ *  says so. Text that is wrong is an error of the evaluation (JIT_ERROR_COMPILE). */
 JIT_EXPORT uint32_t jit_var_stmt(JitBackend backend, VarType type, const char *stmt,
                                  int copy, uint32_t n_operands,
                                  const uint32_t *operands);
@@ -327,6 +330,16 @@ JIT_EXPORT uint32_t jit_var_new_stmt_3(JitBackend backend, VarType type,
 JIT_EXPORT uint32_t jit_var_new_stmt_4(JitBackend backend, VarType type,
                                        const char *stmt,
                                        uint32_t a, uint32_t b, uint32_t c, uint32_t d);
+/** The same as jit_var_new_stmt_0() to jit_var_new_stmt_4(). */
+JIT_EXPORT uint32_t jit_var_new_0(JitBackend backend, VarType type, const char *stmt);
+JIT_EXPORT uint32_t jit_var_new_1(JitBackend backend, VarType type, const char *stmt,
+                                  uint32_t a);
+JIT_EXPORT uint32_t jit_var_new_2(JitBackend backend, VarType type, const char *stmt,
+                                  uint32_t a, uint32_t b);
+JIT_EXPORT uint32_t jit_var_new_3(JitBackend backend, VarType type, const char *stmt,
+                                  uint32_t a, uint32_t b, uint32_t c);
+JIT_EXPORT uint32_t jit_var_new_4(JitBackend backend, VarType type, const char *stmt,
+                                  uint32_t a, uint32_t b, uint32_t c, uint32_t d);
 
 /* -------------------------------------------------------------- arithmetic */
 

@@ -316,3 +316,31 @@ uint32_t jit_var_new_stmt_4(JitBackend backend, VarType type, const char *stmt,
 {
     return jit_var_stmt(backend, type, stmt, 0, 4, (VarId[]) { a, b, c, d });
 }
+
+uint32_t jit_var_new_0(JitBackend backend, VarType type, const char *stmt)
+{
+    return jit_var_new_stmt_0(backend, type, stmt);
+}
+
+uint32_t jit_var_new_1(JitBackend backend, VarType type, const char *stmt, uint32_t a)
+{
+    return jit_var_new_stmt_1(backend, type, stmt, a);
+}
+
+uint32_t jit_var_new_2(JitBackend backend, VarType type, const char *stmt, uint32_t a,
+                       uint32_t b)
+{
+    return jit_var_new_stmt_2(backend, type, stmt, a, b);
+}
+
+uint32_t jit_var_new_3(JitBackend backend, VarType type, const char *stmt, uint32_t a,
+                       uint32_t b, uint32_t c)
+{
+    return jit_var_new_stmt_3(backend, type, stmt, a, b, c);
+}
+
+uint32_t jit_var_new_4(JitBackend backend, VarType type, const char *stmt, uint32_t a,
+                       uint32_t b, uint32_t c, uint32_t d)
+{
+    return jit_var_new_stmt_4(backend, type, stmt, a, b, c, d);
+}

@@ -83,10 +83,14 @@ typedef struct Engine {
     uint64_t (*compile_estimate)(const Program *program);
 } Engine;
 
-/** The engines of this build, in the order of preference for long-running kernels; ends
- *  with NULL. `interp` is always there and always last. */
-extern const Engine *const engine_list[];
+/** The engines, in the order of preference for long-running kernels; ends with NULL.
+ *  `interp` is always there and always last. */
+extern const Engine *const *const engine_list;
 /** Engine of this name, NULL if there is none. */
 const Engine *engine_find(const char *name);
+/** Put one more engine before `interp`: for those that are not part of the library. It
+ *  has to stay. A second time is fine. To be called before anything is compiled, by one
+ *  thread. False: the name is taken or there is no room, error recorded. */
+bool engine_register(const Engine *engine);
 
 #endif

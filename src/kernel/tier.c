@@ -20,6 +20,7 @@
 #include "kernel/tier.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,58 +147,74 @@ static bool require(const Engine *engine, const char *why)
     return false;
 }
 
+/* The first engine for code of this kind that has the Program's statements; NULL. */
+static const Engine *statement_engine(const Program *program, CodeKind code)
+{
+    for (uint32_t i = 0; engine_list[i]; ++i)
+        if (engine_list[i]->code == code && runs_statements(program, engine_list[i]))
+            return engine_list[i];
+    return NULL;
+}
+
 static bool engines_for_statements(const Program *program, CodeKind code,
                                    const Engine *forced, const Engine **base)
 {
-    if (forced) {
-        if (!runs_statements(program, forced)) {
-            error_set(
-                JIT_ERROR_UNSUPPORTED,
-                "jit_eval(): the computation contains statements, which need libLLVM, "
-                "but DRJIT_CPU_ENGINE is \"%s\"",
-                forced->name);
-            return false;
-        }
+    static const char what[] = "the computation contains statements, which need the "
+                               "engine";
+    const Engine *first = statement_engine(program, code);
+    char why[160];
+    if (forced && runs_statements(program, forced)) {
         *base = forced;
         return require(forced, "the engine chosen by DRJIT_CPU_ENGINE cannot be used");
     }
-    for (uint32_t i = 0; engine_list[i]; ++i) {
-        if (engine_list[i]->code == code && runs_statements(program, engine_list[i])) {
-            *base = engine_list[i];
-            return require(*base,
-                           "the computation contains statements, which need libLLVM");
-        }
-    }
-    error_set(JIT_ERROR_UNSUPPORTED,
-              "jit_eval(): the computation contains statements, which "
-              "need libLLVM; this build has no engine for them");
-    return false;
+    if (!first)
+        return error_set(JIT_ERROR_UNSUPPORTED,
+                         "jit_eval(): the computation contains statements, for which "
+                         "this build has no engine that serves the device");
+    if (forced)
+        return error_set(JIT_ERROR_UNSUPPORTED,
+                         "jit_eval(): %s \"%s\", but DRJIT_CPU_ENGINE is \"%s\"", what,
+                         first->name, forced->name);
+    *base = first;
+    snprintf(why, sizeof why, "%s \"%s\"", what, first->name);
+    return require(first, why);
 }
 
-/* Of those that compile in no time, the first that can be used; else the last of all,
- * which interprets. NULL: there is none for such code. */
-static const Engine *first_engine(CodeKind code)
+/* Of those that compile in no time, but for 'without', the first that can be used; else
+ * the last of the others, which interprets. NULL: there is none for such code, or none
+ * that can be used. */
+static const Engine *first_engine(CodeKind code, const Engine *without)
 {
     const Engine *last = NULL;
     for (uint32_t i = 0; engine_list[i]; ++i) {
         const Engine *engine = engine_list[i];
         if (engine->code != code)
             continue;
-        if (engine->instant && engine != atomic_load(&unusable) && engine->available())
+        if (!engine->instant)
+            last = engine;
+        else if (engine != without && engine->available())
             return engine;
-        last = engine;
     }
-    error_clear();
     return last;
 }
 
-/* The first of those that take their time. */
+/* No engine serves: say why. */
+static bool refuse_code(CodeKind code)
+{
+    for (uint32_t i = 0; engine_list[i]; ++i)
+        if (engine_list[i]->code == code)
+            TRY(require(engine_list[i], "no engine can be used"), false);
+    return error_set(JIT_ERROR_UNSUPPORTED, "jit_eval(): this build has no engine for "
+                     "the device");
+}
+
+/* The first of those that take their time; NULL. */
 static const Engine *compiling_engine(CodeKind code)
 {
-    uint32_t i = 0;
-    while (engine_list[i]->instant || engine_list[i]->code != code)
-        ++i;
-    return engine_list[i];
+    for (uint32_t i = 0; engine_list[i]; ++i)
+        if (!engine_list[i]->instant && engine_list[i]->code == code)
+            return engine_list[i];
+    return NULL;
 }
 
 bool tier_engines(const Program *program, CodeKind code, const Engine **base,
@@ -214,10 +231,10 @@ bool tier_engines(const Program *program, CodeKind code, const Engine **base,
         *base = forced;
         return require(forced, "the engine chosen by DRJIT_CPU_ENGINE cannot be used");
     }
-    *base = first_engine(code);
+    *base = first_engine(code, atomic_load(&unusable));
     if (!*base)
-        return error_set(JIT_ERROR_UNSUPPORTED, "jit_eval(): this build has no engine "
-                         "for the device");
+        return refuse_code(code);
+    error_clear(); /* of those that cannot be used */
     if ((*base)->instant)
         return true;
     TRY(require(*base, "no engine can be used"), false);
@@ -239,6 +256,11 @@ bool tier_refuse(const Engine *engine)
     const Engine *forced;
     if (!engine->instant || !tier_forced_engine(&forced) || forced)
         return false;
+    ErrorRecord reason;
+    error_save(&reason);
+    bool others = first_engine(engine->code, engine) != NULL;
+    error_restore(&reason);
+    TRY(others, false);
     atomic_store(&unusable, engine);
     warn("kernels run on another engine");
     return true;

@@ -27,7 +27,7 @@ enum { TIER_MANY_LANES = 1 << 14 };
 KernelCode tier_plan(const Engine *engine, const Program *program, uint32_t lanes);
 /** The system refuses what this engine needs (the calling thread's error says so): have
  *  others serve from now on, with a warning. False if nothing else can: it was chosen
- *  by DRJIT_CPU_ENGINE, or is the interpreter. */
+ *  by DRJIT_CPU_ENGINE, is the interpreter, or is the only one for such code. */
 bool tier_refuse(const Engine *engine);
 /** A new kernel: it may be upgraded to this engine. NULL: it stays with its engine, and
  *  gets code for many lanes at most. */

@@ -325,8 +325,21 @@ static const Engine fast = { .name = "fast",
                              .save = fast_save,
                              .load = fast_load };
 
-const Engine *const engine_list[] = { &fast, &llvm_engine, &interp_engine, &slow,
-                                      NULL };
+/* The only one for code of its kind; of OTHER_CODE + 1 there is none. */
+enum { OTHER_CODE = CODE_CPU + 1 };
+static const Engine alone = { .name = "alone",
+                              .code = (CodeKind) OTHER_CODE,
+                              .instant = true,
+                              .available = fast_available,
+                              .fingerprint = fake_fingerprint,
+                              .supports = slow_supports,
+                              .compile = fast_compile,
+                              .code_size = fake_size,
+                              .compile_estimate = fast_estimate };
+
+static const Engine *const fake_list[] = { &fast, &llvm_engine, &interp_engine, &slow,
+                                           &alone, NULL };
+const Engine *const *const engine_list = fake_list;
 
 const Engine *engine_find(const char *name)
 {

@@ -3,8 +3,7 @@
  *
  * What an engine makes for the CPU (that of DRJIT_CPU_ENGINE, or interp), in a box that
  * only the far devices open: a function that takes the code of a launch for that of the
- * CPU reads nonsense. The file that includes this one defines engine_list through it,
- * in place of the library's.
+ * CPU reads nonsense. far_register() makes the engine known.
  */
 #ifndef TESTS_FAR_CODE_H
 #define TESTS_FAR_CODE_H
@@ -16,10 +15,6 @@
 #include "device/code.h"
 #include "engine/engine.h"
 #include "engine/interp/interp.h"
-#include "engine/llvm/llvm_engine.h"
-#if defined(__x86_64__)
-#include "engine/native/native_engine.h"
-#endif
 
 enum { CODE_FAR = CODE_CPU + 1 };
 
@@ -95,20 +90,5 @@ static const Engine far_engine = { .name = "far",
                                    .compile = far_engine_compile,
                                    .code_size = far_engine_code_size,
                                    .compile_estimate = far_engine_estimate };
-
-const Engine *const engine_list[] = {
-#if defined(__x86_64__)
-    &native_engine,
-#endif
-    &llvm_engine, &interp_engine, &far_engine, NULL
-};
-
-const Engine *engine_find(const char *name)
-{
-    for (uint32_t i = 0; engine_list[i]; ++i)
-        if (strcmp(engine_list[i]->name, name) == 0)
-            return engine_list[i];
-    return NULL;
-}
 
 #endif

@@ -463,6 +463,9 @@ static inline void far_run_block(CpuJob *job, uint32_t block, uint32_t worker)
 
 #if defined(FAR_CPU_CODE)
 enum { FAR_CODE = CODE_CPU };
+static inline void far_register_engine(void)
+{
+}
 static inline Code *far_open_code(Code *code)
 {
     return code;
@@ -470,6 +473,11 @@ static inline Code *far_open_code(Code *code)
 #else
 #include "far_code.h"
 enum { FAR_CODE = CODE_FAR };
+static inline void far_register_engine(void)
+{
+    if (!engine_register(&far_engine))
+        far_abort(error_message());
+}
 static inline Code *far_open_code(Code *code)
 {
     return far_code_inner(code);
@@ -587,6 +595,7 @@ static inline void far_register(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, far_watch_fork);
+    far_register_engine();
     (void) cpu_device();
     const char *depth = getenv("FAR_DEPTH");
     for (uint32_t i = 0; i < FAR_DEVICES; ++i)

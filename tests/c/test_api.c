@@ -62,7 +62,7 @@ static bool lacks_llvm(uint32_t id)
     if (engine_is("llvm"))
         return false;
     assert_null(jit_var_str(id));
-    CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "jit_eval()", "statements", "libLLVM");
+    CHECK_ERROR(JIT_ERROR_UNSUPPORTED, "jit_eval()", "statements", "engine \"llvm\"");
     return true;
 }
 
@@ -81,6 +81,55 @@ static void test_readme(void **unused)
     if (!lacks_llvm(v3))
         CHECK_STR(v3, "[0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5]");
     jit_var_dec_ref_ext(v3);
+}
+
+/* What the same document calls jit_var_new_2(), and its kin. */
+static void test_short_names(void **unused)
+{
+    (void) unused;
+    uint32_t v0 = jit_var_new_0(CPU, VarTypeFloat32, STMT_HALF);
+    uint32_t a = u32_array(3, (uint32_t[]){ 1, 2, 3 }), b = jit_var_u32(CPU, 10);
+    uint32_t v1 = jit_var_new_1(CPU, VarTypeUInt32, "$r0 = mul $T0 $r1, $r1", a);
+    uint32_t v2 = jit_var_new_2(CPU, VarTypeUInt32, "$r0 = add <$w x $t0> $r1, $r2", a,
+                                b);
+    uint32_t v3 = jit_var_new_3(CPU, VarTypeUInt32,
+                                "$r0_0 = sub $T0 $r2, $r1$n$r0 = xor $T0 $r0_0, $r3", a,
+                                b, v1);
+    uint32_t v4 = jit_var_new_4(CPU, VarTypeUInt32,
+                                "$r0_0 = sub $T0 $r1, $r2$n$r0_1 = sub $T0 $r3, $r4$n"
+                                "$r0 = add $T0 $r0_0, $r0_1",
+                                b, a, v2, v1);
+    OK(v0 && v1 && v2 && v3 && v4);
+    assert_int_equal(jit_var_new_2(CPU, VarTypeUInt32, "$r0 = $r1", a, 999), 0);
+    CHECK_ERROR(JIT_ERROR_ARGUMENT, "operand 2");
+    if (!lacks_llvm(v4)) {
+        CHECK_STR(v0, "[0.5]");
+        CHECK_U32(v1, 1, 4, 9);
+        CHECK_U32(v2, 11, 12, 13);
+        CHECK_U32(v3, 9 ^ 1, 8 ^ 4, 7 ^ 9);
+        CHECK_U32(v4, 9 + 10, 8 + 8, 7 + 4);
+    }
+    DROP(v0, a, b, v1, v2, v3, v4);
+}
+
+/* A literal that changes becomes a parameter of the kernel, unless a statement has its
+ * value. */
+static void test_literal_in_statement(void **unused)
+{
+    (void) unused;
+    for (uint32_t i = 0; i < 6; ++i) {
+        uint32_t a = jit_var_u32(CPU, 7 * i), b = jit_var_counter(CPU, 3);
+        uint32_t ids[] = { a, b };
+        uint32_t c = jit_var_stmt(CPU, VarTypeUInt32,
+                                  "$r0_0 = insertelement $T1 undef, $t1 $o1, i32 0$n"
+                                  "$r0_1 = shufflevector $T1 $r0_0, $T1 undef, "
+                                  "<$w x i32> zeroinitializer$n"
+                                  "$r0 = add $T1 $r0_1, $r2", 0, 2, ids);
+        OK(c);
+        if (!lacks_llvm(c))
+            CHECK_U32(c, 7 * i, 7 * i + 1, 7 * i + 2);
+        DROP(a, b, c);
+    }
 }
 
 static void test_statements(void **unused)
@@ -311,9 +360,10 @@ static void test_profile(void **unused)
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_symbols),  TEST(test_readme), TEST(test_statements),
-        TEST(test_settings), TEST(test_target), TEST(test_target_in_between),
-        TEST(test_error_record), TEST(test_profile),
+        TEST(test_symbols),    TEST(test_readme),   TEST(test_short_names),
+        TEST(test_literal_in_statement),
+        TEST(test_statements), TEST(test_settings), TEST(test_target),
+        TEST(test_target_in_between), TEST(test_error_record), TEST(test_profile),
     };
     return cmocka_run_group_tests_name("api", tests, NULL, NULL);
 }

@@ -229,6 +229,34 @@ static void test_choice(void **state)
     assert_null(engine_find("none"));
 }
 
+/* Engines that are not the library's stand before the interpreter. */
+static void test_register(void **state)
+{
+    (void) state;
+    static const Engine more[] = { { .name = "first" }, { .name = "second" },
+                                   { .name = "third" }, { .name = "fourth" },
+                                   { .name = "fifth" }, { .name = "interp" } };
+    uint32_t before = 0, count = 0;
+    while (engine_list[before])
+        ++before;
+    for (uint32_t i = 0; i < 4; ++i)
+        assert_true(engine_register(&more[i]) && engine_register(&more[i]));
+    for (uint32_t i = 4; i < 6; ++i) {
+        assert_false(engine_register(&more[i]));
+        assert_int_equal(error_code(), JIT_ERROR_ARGUMENT);
+        assert_non_null(strstr(error_message(), more[i].name));
+    }
+    error_clear();
+    while (engine_list[count])
+        ++count;
+    assert_int_equal(count, before + 4);
+    assert_ptr_equal(engine_list[count - 1], &interp_engine);
+    for (uint32_t i = 0; i < 4; ++i)
+        assert_ptr_equal(engine_list[before - 1 + i], &more[i]);
+    assert_ptr_equal(engine_find("second"), &more[1]);
+    assert_ptr_equal(engine_find("interp"), &interp_engine);
+}
+
 /* ---- the Program itself */
 
 static void test_verify(void **state)
@@ -364,6 +392,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_register),
         cmocka_unit_test(test_arithmetic),
         cmocka_unit_test(test_casts),
         cmocka_unit_test(test_half),

@@ -525,7 +525,7 @@ static void test_forced(void **state)
     choose("fast");
     assert_true(tier_engines(p, CODE_CPU, &base, &better) && base == &fast);
     for (uint32_t i = 0; i < 2; ++i) {
-        assert_false(tier_engines(p, (CodeKind) (CODE_CPU + 1), &base, &better));
+        assert_false(tier_engines(p, (CodeKind) (OTHER_CODE + 1), &base, &better));
         assert_int_equal(error_code(), JIT_ERROR_UNSUPPORTED);
         choose(i ? "fast" : NULL);
     }
@@ -549,7 +549,8 @@ static void test_statements(void **state)
     choose("slow"); /* has none */
     assert_null(get(p));
     assert_int_equal(error_code(), JIT_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(error_message(), "need libLLVM"));
+    assert_non_null(strstr(error_message(), "which need the engine \"fast\", but "
+                                            "DRJIT_CPU_ENGINE is \"slow\""));
     choose(NULL); /* the engine that has them, from the start */
     Kernel *kernel = get(p);
     assert_non_null(kernel);
@@ -559,7 +560,49 @@ static void test_statements(void **state)
     cache_flush();
     fast_state.missing = true;
     assert_null(get(p));
-    assert_non_null(strstr(error_message(), "need libLLVM"));
+    assert_non_null(strstr(error_message(), "which need the engine \"fast\": "));
+    assert_non_null(strstr(error_message(), "there is no library"));
+    const Engine *base, *better; /* no engine for the other kind of code has them */
+    assert_false(tier_engines(p, (CodeKind) OTHER_CODE, &base, &better));
+    assert_int_equal(error_code(), JIT_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error_message(), "statements, for which this build has no "
+                                            "engine that serves the device"));
+    program_free(p);
+}
+
+/* Code of a kind that has one engine, which compiles in no time. */
+static void test_only_engine(void **state)
+{
+    (void) state;
+    Program *p = affine(3, 5);
+    const Engine *base, *better;
+    choose(NULL);
+    assert_true(tier_engines(p, (CodeKind) OTHER_CODE, &base, &better));
+    assert_ptr_equal(base, &alone);
+    assert_null(better);
+
+    /* It goes on being asked, as nothing else can serve. */
+    Device device = { .index = 5, .code = (CodeKind) OTHER_CODE };
+    ProgramKey key = cache_key(p, &device, NULL);
+    fast_state.fails = JIT_ERROR_SYSTEM;
+    for (uint32_t i = 1; i < 3; ++i) {
+        assert_null(cache_get(p, &key, 1, NULL, NULL));
+        assert_int_equal(error_code(), JIT_ERROR_SYSTEM);
+        assert_non_null(strstr(error_message(), "told to fail"));
+        assert_int_equal(fast_state.compiles, i);
+    }
+    fast_state.fails = 0;
+    Kernel *kernel = cache_get(p, &key, 1, NULL, NULL);
+    assert_non_null(kernel);
+    assert_ptr_equal(kernel->base.engine, &alone);
+    assert_int_equal(occurrences("another engine"), 0);
+    cache_release(kernel);
+    cache_flush();
+
+    fast_state.missing = true;
+    assert_false(tier_engines(p, (CodeKind) OTHER_CODE, &base, &better));
+    assert_int_equal(error_code(), JIT_ERROR_SYSTEM);
+    assert_non_null(strstr(error_message(), "no engine can be used"));
     assert_non_null(strstr(error_message(), "there is no library"));
     program_free(p);
 }
@@ -767,6 +810,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_upgrade_fails, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forced, setup, teardown),
         cmocka_unit_test_setup_teardown(test_statements, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_only_engine, setup, teardown),
         cmocka_unit_test_setup_teardown(test_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fork, setup, teardown),

@@ -447,18 +447,22 @@ static UNUSED void settle_threads(void)
 }
 
 /* Run 'tests' in a child process for each engine; the number of engines that failed.
- * DRJIT_TEST_ENGINE restricts the choice. What a device does is the same for all
- * instruction sets. */
+ * DRJIT_TEST_ENGINE restricts the choice, and is the only way to 'ptx-sim', which few
+ * programs have. What a device does is the same for all instruction sets. */
 static UNUSED int run_engines(int (*tests)(void))
 {
-    static const EngineCase cases[] = {
-        { "interp", NULL }, { "native", NULL }, { "native", "avx2" }, { "llvm", NULL }
-    };
+    static const EngineCase cases[] = { { "interp", NULL },
+                                        { "native", NULL },
+                                        { "native", "avx2" },
+                                        { "llvm", NULL },
+                                        { "ptx-sim", NULL } };
     const char *only = getenv("DRJIT_TEST_ENGINE");
     int failures = 0;
     for (size_t i = 0; i < COUNT_OF(cases); ++i) {
         const char *isa = cases[i].isa ? cases[i].isa : "";
-        if ((only && strcmp(only, cases[i].engine) != 0) || (IS_FAR && cases[i].isa))
+        if (strcmp(only ? only : cases[i].engine, cases[i].engine) != 0 ||
+            (!only && strcmp(cases[i].engine, "ptx-sim") == 0) ||
+            (IS_FAR && cases[i].isa))
             continue;
         fflush(NULL);
         pid_t child = fork();

@@ -33,7 +33,8 @@ enum {
 #define CPU JitBackendLLVM
 
 /* The engines of this program. */
-const Engine *const engine_list[] = { &fenced_engine, NULL };
+static const Engine *const engines[] = { &fenced_engine, NULL };
+const Engine *const *const engine_list = engines;
 
 const Engine *engine_find(const char *name)
 {

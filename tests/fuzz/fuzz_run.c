@@ -302,6 +302,13 @@ static void run_program(const RandomProgram *r, const Program *program,
         program_free((Program *) legal);
 }
 
+void fuzz_run_program(const RandomProgram *random, const FuzzJob *job,
+                      const Engine *engine, FuzzOutcome *out)
+{
+    memset(out, 0, sizeof *out);
+    run_program(random, random->program, job, engine, out);
+}
+
 void fuzz_run(const FuzzJob *job, const Engine *engine, FuzzOutcome *out)
 {
     memset(out, 0, sizeof *out);

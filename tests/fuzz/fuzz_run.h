@@ -36,6 +36,9 @@ typedef struct FuzzOutcome {
 
 /** Run on an engine of this process. */
 void fuzz_run(const FuzzJob *job, const Engine *engine, FuzzOutcome *out);
+/** The same for any Program with its arrays, whatever the job's seed is. */
+void fuzz_run_program(const RandomProgram *random, const FuzzJob *job,
+                      const Engine *engine, FuzzOutcome *out);
 void fuzz_outcome_free(FuzzOutcome *outcome);
 bool fuzz_outcome_same(const FuzzOutcome *a, const FuzzOutcome *b);
 /** Print where two outcomes differ first. */

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "kernel/tier.h"
 #include "trace/eval/assemble_call.h"
@@ -180,6 +181,32 @@ static uint32_t number_print(Assembly *b, VarId id)
     return number;
 }
 
+/* Number of a statement's text. Literals whose values it has ($o1) are written into it:
+ * they are a part of the kernel then, and never one of its parameters. */
+static uint32_t number_stmt(Assembly *b, const Var *v)
+{
+    const char *text = v->value.text;
+    if (!strstr(text, "$o"))
+        return program_add_stmt(b->program, text);
+    Text out = { 0 };
+    for (const char *p = text; *p; ++p) {
+        const bool escape = *p == '$' && p[1];
+        const uint32_t k = escape && p[1] == 'o' ? (uint32_t) p[2] - '1' : v->aux;
+        const Var *operand = k < v->aux ? var_get(v->dep[k]) : NULL;
+        if (operand && operand->op == OP_LITERAL) {
+            text_put_u64(&out, operand->value.literal);
+            p += 2;
+            continue;
+        }
+        text_put_n(&out, p, 1 + escape);
+        p += escape;
+    }
+    const char *whole = text_get(&out);
+    uint32_t number = whole ? program_add_stmt(b->program, whole) : PROGRAM_NONE;
+    text_free(&out);
+    return number;
+}
+
 static uint32_t emit_operation(Assembly *b, VarId id, const Var *v)
 {
     uint32_t fixed[8], *args = fixed, count;
@@ -194,7 +221,7 @@ static uint32_t emit_operation(Assembly *b, VarId id, const Var *v)
                            (access_is_part(v) ? ACCESS_PART : 0);
     uint32_t aux = v->aux & ~notes, position;
     if (v->op == OP_STMT) {
-        aux = program_add_stmt(b->program, v->value.text);
+        aux = number_stmt(b, v);
         position =
             aux == PROGRAM_NONE
                 ? aux
