@@ -10,6 +10,7 @@
 #                     the oldest and the newest (tools/pythons.py)
 #     make hostile    every allocation, file operation and loader call fails once
 #     make fuzz       1,000,000 random Programs on all engines (FUZZ_PROGRAMS=...),
+#                     200,000 as PTX in the simulator (FUZZ_PTX=...),
 #                     5,000 computations with reductions, fused and not (FUZZ_FUSED=...),
 #                     2,000 of these in Python, differentiated (FOLD_PROGRAMS=, FOLD_SEED=),
 #                     10,000 with control flow in Python (FLOW_PROGRAMS=, FLOW_SEED=),
@@ -40,7 +41,8 @@
 #     make clean      remove what was built
 #
 # SUITE=quick restricts test, asan, tsan and fresh to the quick tests. SUITE=dist has those
-# of drjit.dist, and installs Ray and MPI for them.
+# of drjit.dist, and installs Ray and MPI for them. SUITE=ptx has those of the PTX that is
+# generated.
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -50,6 +52,7 @@ SUITE ?=
 RELEASE ?=
 MEASURES ?=
 FUZZ_PROGRAMS ?= 1000000
+FUZZ_PTX ?= 200000
 FUZZ_FUSED ?= 5000
 FUZZ_SECONDS ?= 600
 FOLD_PROGRAMS ?= 2000
@@ -114,10 +117,11 @@ demo:
 	@BUILD=$(BUILD) sh tools/demo.sh
 
 test check:
-	@tools/bootstrap.sh test python $(filter dist,$(SUITE))
+	@tools/bootstrap.sh test python ptx $(filter dist,$(SUITE))
 	$(call configure,$(BUILD),-Dtests=enabled $(PYTHON))
 	@ninja -C $(BUILD)
-	@$(MESON) test -C $(BUILD) --no-rebuild --print-errorlogs \
+	@$(if $(filter ptx,$(SUITE)),PTX_ALL=1) \
+	    $(MESON) test -C $(BUILD) --no-rebuild --print-errorlogs \
 	    $(if $(filter check,$@),--suite quick,$(SUITE_ARGS))
 
 asan:
@@ -156,6 +160,7 @@ fuzz:
 	$(call configure,$(BUILD),-Dtests=enabled $(PYTHON))
 	@ninja -C $(BUILD)
 	$(BUILD)/tests/fuzz_programs $(FUZZ_PROGRAMS)
+	$(BUILD)/tests/fuzz_programs $(FUZZ_PTX) --engine ptx-sim,ptx-sim-any
 	$(BUILD)/tests/fuzz_fused --count $(FUZZ_FUSED)
 	PYTHONPATH=$(BUILD)/py FLOW_PROGRAMS=$(FLOW_PROGRAMS) FLOW_SEED=$(FLOW_SEED) \
 	    DRJIT_CACHE_DIR= .venv/bin/python -m pytest -q -p no:cacheprovider \
@@ -229,9 +234,10 @@ lint:
 	@python3 tools/make_docs.py --check
 	@python3 tools/make_checked.py --check
 	@$(MKDOCS)
-	@.venv/bin/ruff check --quiet tools src bench packaging python tests/python examples
+	@.venv/bin/ruff check --quiet tools src bench packaging python tests/python \
+	    tests/cuda/oracle examples
 	@.venv/bin/python -m mypy --no-error-summary tools src/lower/math packaging \
-	    $(wildcard bench/*.py)
+	    tests/cuda/oracle $(wildcard bench/*.py)
 	@.venv/bin/python tools/make_stubs.py --mypy
 	@! command -v cppcheck >/dev/null || tools/cppcheck.sh
 

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ad_bench
+import cuda_peer
 import flow_bench
 import freeze_bench
 import fuse_bench
@@ -401,6 +402,7 @@ MEASURES: dict[str, Callable[[str], None]] = {
     **fuse_bench.MEASURES,
     **ordered_bench.MEASURES,
     **ad_bench.MEASURES,
+    **cuda_peer.MEASURES,
 }
 COMMON = ("launch", "first", "growth", "footprint", "arithmetic", "axpy", "scatter",
           "reduce", "version")  # fmt: skip

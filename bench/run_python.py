@@ -16,6 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cuda_peer
 from run import (
     GROWTH,
     HERE,
@@ -72,6 +73,7 @@ MEASURES = (
     Measure("ad loop", (Run("ad loop"),), parallel=True),
     Measure("ad network", (Run("ad network"),), parallel=True),
     Measure("blas", (Run("blas", peer=False),), parallel=True),
+    Measure("cuda_peer", (Run("cuda_peer"),)),
 )
 
 GOALS = (
@@ -165,6 +167,8 @@ def main() -> int:
     else:
         command = [ours]
     os.environ.pop("PYTHONPATH", None)
+    driver = Path(options.build).resolve() / "tests/cuda/peer/libcuda_sim.so"
+    os.environ[cuda_peer.LIBRARY] = str(driver)
     script = str(HERE / "python_bench.py")
     peer = [peer_python(options.peer), script]
     harness = Harness([*command, script], peer, core_bench(options))

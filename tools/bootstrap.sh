@@ -1,7 +1,7 @@
 #!/bin/sh
 # bootstrap.sh -- install what a target of the Makefile needs and this machine lacks
 #
-#     tools/bootstrap.sh build|test|dist|fuzz|python|demo|lint|bench|docs ...
+#     tools/bootstrap.sh build|test|dist|fuzz|python|ptx|demo|lint|bench|docs ...
 #
 # Everything is looked for first, so a second run costs little and needs neither
 # privileges nor a network. Missing system packages are installed with apt-get (as root
@@ -121,6 +121,7 @@ look_for() {
         fuzz) have clang ||
                   lacks "clang, which has libFuzzer" "clang libclang-rt-dev" ;;
         python|dist) look_for_build; look_for_python_headers; look_for_venv ;;
+        ptx) look_for_venv ;;
         demo) look_for_build; look_for_cpp; look_for_libllvm; look_for_python_headers
               look_for_venv; need_library libpng libpng-dev ;;
         lint) look_for_build; look_for_venv ;;
@@ -206,6 +207,16 @@ venv_install() {
     }
 }
 
+# NVIDIA's assembler, which tests ask for its opinion. There is none for other systems,
+# and a machine without a network does without: the tests say what they skip.
+prepare_ptx() {
+    [ "$(uname -sm)" = "Linux x86_64" ] || return 0
+    ls .venv/lib/python*/site-packages/nvidia/cuda_nvcc/bin/ptxas >/dev/null 2>&1 &&
+        ls .venv/lib/python*/site-packages/nvidia/*/bin/nvdisasm >/dev/null 2>&1 ||
+        (venv_install --retries 1 -r tools/requirements-ptx.txt) ||
+        echo "bootstrap.sh: PTX is tested without NVIDIA's assembler" >&2
+}
+
 # What builds wheels has a meson of its own, which must not meet our build folders.
 prepare_wheel() {
     [ -x .venv-wheel/bin/python ] || python3 -m venv .venv-wheel
@@ -238,6 +249,7 @@ prepare_python() {
                 .venv/bin/python -c "import $modules" 2>/dev/null ||
                     venv_install -r tools/requirements-test.txt
                 prepare_wheel ;;
+        ptx) prepare_ptx ;;
         dist) { .venv/bin/python -c 'import mpi4py.MPI, ray' 2>/dev/null &&
                   { [ -x .venv/bin/mpirun ] || have mpirun; }; } ||
                   venv_install -r tools/requirements-dist.txt ;;

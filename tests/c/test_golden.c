@@ -1,24 +1,26 @@
 /*
- * test_golden.c -- Programs, their legalised form and LLVM IR, compared with reviewed
- * files
+ * test_golden.c -- Programs, their legalised form, LLVM IR and PTX, compared with
+ * reviewed files
  *
  * Each case traces something through the public interface. What an evaluation would
  * compile is compared with tests/golden/<case>.program; what the legaliser makes of it
- * for an engine that can do very little with <case>.legal; and the LLVM IR for packets
- * of 8 lanes with <case>.ll. No engine and no libLLVM is needed. 'test_golden --update'
- * writes the files anew, to be reviewed. To be run from the project's root.
+ * for an engine that can do very little with <case>.legal; the LLVM IR for packets of 8
+ * lanes with <case>.ll; and the PTX for sm_80 with <case>.ptx. No engine, libLLVM or
+ * driver is needed. 'test_golden --update' writes the files anew, to be reviewed. To
+ * be run from the project's root.
  *
  * Rules of the legaliser emit operations as arguments of others, and which argument is
  * evaluated first is the compiler's choice; so is, then, what is found in the table of
  * recent instructions. The files have the order of gcc on x86-64. Other builds compare
  * which lines there are, but for the numbers of values; what the operations compute is
- * for test_legalise.c and test_llvm.c to see.
+ * for test_legalise.c and test_llvm.c to see, and for the tests of tests/cuda.
  */
 #include "test_util.h"
 
 #include "base/alloc.h"
 #include "engine/engine.h"
 #include "engine/llvm/llvm_ir.h"
+#include "engine/ptx/ptx_kernel.h"
 #include "lower/legalise.h"
 #include "trace/eval/assemble.h"
 
@@ -97,6 +99,7 @@ static bool minimal_supports(Op op, VarType type, VarType operand)
 
 static const Engine minimal = { .name = "minimal", .supports = minimal_supports };
 static const Engine llvm_like = { .name = "llvm", .supports = llvm_ir_supports };
+static const Engine ptx_like = { .name = "ptx", .supports = ptx_kernel_supports };
 
 /* ------------------------------------------------------------------------ files */
 
@@ -155,7 +158,7 @@ static char *kinds_of_lines(const char *from)
         if (c != '\n')
             text_put_char(&text, c);
         if (c == '%')
-            from += strspn(from, "lv0123456789.");
+            from += strspn(from, "lvprhd0123456789.");
         if (c == '\n' || !*from) {
             assert_true(count < MOST_LINES);
             lines[count++] = text_take(&text);
@@ -246,6 +249,20 @@ static void compare_ir(const char *name, const Program *program)
         program_free((Program *) legal);
 }
 
+static void compare_ptx(const char *name, const Program *program)
+{
+    const PtxTarget target = { .sm = 80 };
+    const Program *legal = legalise(program, &ptx_like);
+    Text text = { 0 };
+    PtxKernel kernel;
+    OK(legal);
+    OK(ptx_kernel_write(legal, (Hash128){ 0x1234, 0x5678 }, &target, &text, &kernel));
+    compare(name, "ptx", &text);
+    text_free(&text);
+    if (legal != program)
+        program_free((Program *) legal);
+}
+
 /* Compare what the case has scheduled. */
 static void check_program(const char *name, uint32_t size)
 {
@@ -258,6 +275,8 @@ static void check_program(const char *name, uint32_t size)
     text_free(&text);
     compare_legal(name, program);
     compare_ir(name, program);
+    if (!program->stmt_count) /* which is LLVM IR here */
+        compare_ptx(name, program);
     program_free(program);
 }
 

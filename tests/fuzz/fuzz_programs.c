@@ -12,7 +12,9 @@
  * and printed with the place of the first difference.
  *
  * 'native-few...' and 'native-sparse...', targets with few rows and with half of them,
- * other ones for each Program (few_rows_target.h), run only if they are named.
+ * other ones for each Program (few_rows_target.h), run only if they are named; so do
+ * 'ptx-sim', the simulator of PTX (cuda/engine/ptx_sim_engine.h), and 'ptx-sim-any',
+ * for which each Program is written for a compute capability of its own.
  *
  * '--print' shows the Programs, '--guard' runs them with pages that cannot be touched
  * next to their arrays, '--inline' runs engines in this process, for a debugger
@@ -34,7 +36,7 @@
 #include "fuzz_peer.h"
 #include "scalar_engine.h"
 
-enum { MAX_RIVALS = 12, MAX_REPORTS = 10 };
+enum { MAX_RIVALS = 16, MAX_REPORTS = 10 };
 
 typedef struct Options {
     uint64_t seed, count;
@@ -271,6 +273,26 @@ static void add_few_rows(const Options *options, const Engine *native)
 #endif
 }
 
+/* The simulator of PTX. Its process writes the next kernels for this one. */
+static void draw_capability(uint64_t seed)
+{
+    static const char *const capabilities[] = { "50", "53", "60", "61", "70", "72",
+                                                "75", "80", "86", "89", "90", "100",
+                                                "121" };
+    const size_t count = sizeof capabilities / sizeof *capabilities;
+    setenv("DRJIT_PTX_SM", capabilities[seed % count], 1);
+}
+
+static void add_ptx(const Options *options)
+{
+    const Engine *engine = engine_find("ptx-sim");
+    const FuzzVariant variants[] = { { "ptx-sim", engine, NULL, NULL, NULL },
+                                     { "ptx-sim-any", engine, NULL, NULL,
+                                       draw_capability } };
+    for (size_t i = 0; options->engines && engine && i < 2; ++i)
+        add_rival(options, &variants[i]);
+}
+
 static void find_rivals(const Options *options)
 {
     const Engine *native = engine_find("native");
@@ -285,9 +307,11 @@ static void find_rivals(const Options *options)
         if (variants[i].engine && (!strstr(variants[i].name, "avx2") || has_avx512()))
             add_rival(options, &variants[i]);
     add_few_rows(options, native);
+    add_ptx(options);
     for (const Engine *const *e = engine_list; *e && rival_count < MAX_RIVALS; ++e) {
         const FuzzVariant variant = { (*e)->name, *e, NULL, NULL, NULL };
-        if (*e == &interp_engine || !wanted(options, variant.name))
+        if (*e == &interp_engine || !wanted(options, variant.name) ||
+            strcmp(variant.name, "ptx-sim") == 0)
             continue;
         if ((*e)->available())
             add_rival(options, &variant);
