@@ -42,7 +42,7 @@
 #
 # SUITE=quick restricts test, asan, tsan and fresh to the quick tests. SUITE=dist has those
 # of drjit.dist, and installs Ray and MPI for them. SUITE=ptx has those of the PTX that is
-# generated.
+# generated, with all that NVIDIA's tools are asked for, of which 'make test' takes a part.
 
 BUILD ?= build
 PREFIX ?= /usr/local
