@@ -243,7 +243,19 @@ def last_operand(to: str) -> Change:
     return lambda line: line.with_arg(len(line.args) - 1, to)
 
 
+def other_mask(line: Line) -> Line | None:
+    """Take the sign of a float for its magnitude, and the other way round."""
+    mask = MASKS.get(line.args[-1])
+    return line.with_arg(len(line.args) - 1, mask) if mask else None
+
+
 FLOAT = r"(add|sub|mul|fma|div|sqrt|rcp)\.rn\."
+MASKS = {
+    "0x80000000": "0x7fffffff",
+    "0x7fffffff": "0x80000000",
+    "0x8000000000000000": "0x7fffffffffffffff",
+    "0x7fffffffffffffff": "0x8000000000000000",
+}
 COMPARISONS = {
     "lt": "le",
     "le": "lt",
@@ -304,7 +316,7 @@ FAULTS = (
         "swaps operands", r"^(form|chosen)", r"(sub|div|setp\.[lg][te])\..*", swap(1, 2)
     ),
     Fault("swaps choices", FORMS, r"selp\..*", swap(1, 2)),
-    Fault("swaps signs", FORMS, r"copysign\..*", swap(1, 2)),
+    Fault("sign for magnitude", FORMS, r"(and|xor)\.b\d\d", other_mask),
     Fault("other operation", FORMS, r".*", other_operation),
     Fault("other comparison", FORMS, r"setp\..*", other_comparison),
     Fault("low half for high", FORMS, r"mul\.hi\..*", rename("hi", "lo")),
