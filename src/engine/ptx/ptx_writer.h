@@ -22,9 +22,9 @@ enum { PTX_LANES_MOST = 4 };
 
 /** A region of the body that is being written. */
 typedef struct PtxRegion {
-    PtxArg head, other,
-        exit;        /* labels: of a loop's condition; of the false side; behind
-                               * its END */
+    PtxArg head;     /* labels: of a loop's condition, */
+    PtxArg other;    /* ... of the false side, */
+    PtxArg exit;     /* ... of what is behind its END */
     PtxArg *results; /* registers of states or results */
     uint32_t count;
     PtxArg low[PTX_CLASSES], high[PTX_CLASSES]; /* these are at least, and less than */
@@ -63,8 +63,8 @@ typedef struct PtxWriter {
     PtxTable tables[PTX_TABLES_KNOWN]; /* the first ones */
     uint32_t table_count;              /* variables of the module so far */
     uint32_t calls;                    /* tables of labels so far */
-    uint32_t written; /* instructions so far, those of callables as often as
-                                    * they are written */
+    uint32_t written;                  /* instructions so far, those of callables as
+                                        * often as they are written */
 } PtxWriter;
 
 /** Register of the value of an instruction of the frame, in the current copy. */
