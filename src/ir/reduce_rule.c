@@ -69,6 +69,18 @@ bool reduce_rule_identity(ReduceOp op, VarType type, uint64_t *bits)
     return true;
 }
 
+uint64_t reduce_rule_neutral(ReduceOp op, VarType type)
+{
+    uint64_t bits = 0, infinity = 0;
+    (void) reduce_rule_identity(op, type, &bits);
+    if (!type_info[type].is_float || op == ReduceOpMul)
+        return bits;
+    if (op == ReduceOpAdd) /* -0 */
+        return UINT64_C(1) << (8u * type_info[type].size - 1);
+    (void) reduce_rule_identity(ReduceOpMin, type, &infinity);
+    return infinity | infinity >> 1; /* NaN */
+}
+
 bool reduce_rule_adds(uint32_t reduction, VarType type)
 {
     if (type_info[type].size < 4)

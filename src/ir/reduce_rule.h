@@ -26,6 +26,10 @@ enum { PREFIX_EXCLUSIVE = 1, PREFIX_REVERSE = 2 };
 bool reduce_rule_defined(ReduceOp op, VarType type);
 /** Neutral element as bits, zero-extended. False if not defined. Identity: 0. */
 bool reduce_rule_identity(ReduceOp op, VarType type, uint64_t *bits);
+/** Bits that change nothing when they are combined with a value, not even the sign of a
+ *  zero, or NaN where Min and Max take it for missing data; for values that lanes
+ *  combine before they are written. The reduction is defined for the type. */
+uint64_t reduce_rule_neutral(ReduceOp op, VarType type);
 /** May code that computes values which are only reduced (Param.reduced) combine them
  *  itself, so that nobody sees them? 'reduction' is a ReduceOp or REDUCE_...: those for
  *  which that takes one instruction of a machine. */

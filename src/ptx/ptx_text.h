@@ -63,6 +63,11 @@ typedef struct PtxType {
     PtxClass in;                      /* registers of this class hold it */
 } PtxType;
 extern const PtxType ptx_types[VarTypeCount];
+/** Is it an integer of 8 or 16 bits, whose register has more? */
+static inline bool ptx_is_narrow(VarType type)
+{
+    return type_info[type].is_integer && type_info[type].size < 4;
+}
 
 typedef struct PtxText {
     Text body;

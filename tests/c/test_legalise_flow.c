@@ -564,6 +564,34 @@ static void test_unsupported(void **state)
     program_free(p);
 }
 
+/* The absolute value of an unsigned integer is the integer, but what is computed from
+ * UNDEFINED is a value: the entries of a local array begin with it. */
+static void test_undefined(void **state)
+{
+    (void) state;
+    Program *p = new_program();
+    uint32_t none = LEAF(OP_UNDEFINED, VarTypeUInt16, 0);
+    uint32_t out = program_add_param(p, PARAM_OUTPUT, VarTypeUInt16);
+    uint32_t array = ADD(OP_LOCAL, VarTypeUInt16, 4,
+                         ADD(OP_ABS, VarTypeUInt16, 0, none));
+    uint32_t seen = ADD(OP_LOCAL_READ, VarTypeUInt16, 0, array, number(p, U32, 1),
+                        program_add_literal(p, MASK, 1));
+    ADD(OP_STORE, VarTypeVoid, out, seen);
+    const Program *legal = legalise(p, &poor);
+    assert_non_null(legal);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < legal->inst_count; ++i) {
+        if (legal->insts[i].op == OP_LOCAL) {
+            const Inst *begin = &legal->insts[legal->insts[i].arg[0]];
+            assert_int_not_equal(begin->op, OP_UNDEFINED);
+            found++;
+        }
+    }
+    assert_int_equal(found, 1);
+    release(legal, p);
+    program_free(p);
+}
+
 #if defined(JIT_HOSTILE)
 static void test_hostile(void **state)
 {
@@ -592,6 +620,7 @@ int main(void)
         cmocka_unit_test(test_reuse),
         cmocka_unit_test(test_callable_alone),
         cmocka_unit_test(test_unsupported),
+        cmocka_unit_test(test_undefined),
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_memory),

@@ -398,6 +398,31 @@ static void test_reduce_identity(void **state)
     assert_int_equal(bits, 1);
 }
 
+/* Of floats, the sign of a zero stays, and NaN where all values are NaN; of others it
+ * is the same. */
+static void test_reduce_neutral(void **state)
+{
+    (void) state;
+    static const float samples[] = { -0.0f, 0.0f, 1.5f, -INFINITY };
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; ++i) {
+        const uint32_t bits =
+            (uint32_t) reduce_rule_neutral(ReduceOpAdd, VarTypeFloat32);
+        float neutral, sum;
+        memcpy(&neutral, &bits, sizeof bits);
+        sum = neutral + samples[i];
+        assert_memory_equal(&sum, &samples[i], sizeof sum);
+        const uint64_t least = reduce_rule_neutral(ReduceOpMin, VarTypeFloat64);
+        double missing;
+        memcpy(&missing, &least, sizeof least);
+        assert_true(isnan(missing) && isnan(fmin(missing, NAN)));
+        assert_true(fmin(missing, (double) samples[i]) == (double) samples[i]);
+    }
+    assert_int_equal(reduce_rule_neutral(ReduceOpMax, VarTypeFloat16), 0x7e00);
+    assert_int_equal(reduce_rule_neutral(ReduceOpMul, VarTypeFloat16), 0x3c00);
+    assert_int_equal(reduce_rule_neutral(ReduceOpMin, VarTypeInt8), 0x7f);
+    assert_int_equal(reduce_rule_neutral(ReduceOpAnd, VarTypeUInt32), 0xffffffff);
+}
+
 static void expect_refused(uint32_t result)
 {
     assert_int_equal(result, 0);
@@ -745,6 +770,7 @@ int main(void)
         cmocka_unit_test(test_reduce_columns),
         cmocka_unit_test(test_reduce_threads),  cmocka_unit_test(test_reduce_special),
         cmocka_unit_test(test_reduce_accuracy), cmocka_unit_test(test_reduce_identity),
+        cmocka_unit_test(test_reduce_neutral),
         cmocka_unit_test(test_reduce_errors),   cmocka_unit_test(test_dot),
         cmocka_unit_test(test_scan_sizes),      cmocka_unit_test(test_scan_blocks),
         cmocka_unit_test(test_scan_threads),    cmocka_unit_test(test_scan_large),

@@ -20,6 +20,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ir/reduce_rule.h"
+
 /* The integer type that has the bits of a type in memory. */
 static const char *bits_type(VarType type)
 {
@@ -270,29 +272,6 @@ static void write_group(const LlvmWriter *writer, Text *out, const char *among,
               among, rest, among);
 }
 
-static uint64_t identity_bits(VarType type, ReduceOp op)
-{
-    unsigned width = type_info[type].size * 8u;
-    bool floating = type_info[type].is_float;
-    uint64_t top = UINT64_C(1) << (width - 1);
-    uint64_t nan = width == 64 ? UINT64_C(0x7ff8) << 48 : UINT64_C(0x7fc00000);
-    uint64_t one = width == 64 ? UINT64_C(0x3ff0) << 48 : UINT64_C(0x3f800000);
-    switch (op) {
-    case ReduceOpAdd:
-        return floating ? top : 0; /* -0 keeps the sign of a zero */
-    case ReduceOpMul:
-        return floating ? one : 1;
-    case ReduceOpMin:
-        return floating ? nan : type_info[type].is_signed ? top - 1 : UINT64_MAX;
-    case ReduceOpMax:
-        return floating ? nan : type_info[type].is_signed ? top : 0;
-    case ReduceOpAnd:
-        return UINT64_MAX;
-    default:
-        return 0;
-    }
-}
-
 /* %tree: the values of the packet's lanes combined, others replaced by the identity. */
 static void write_tree(const LlvmWriter *writer, Text *out, VarType type, ReduceOp op)
 {
@@ -314,7 +293,7 @@ static void write_tree(const LlvmWriter *writer, Text *out, VarType type, Reduce
     for (unsigned i = 0; i < width; i++) {
         text_putf(out, "%s%s ", i ? ", " : "", memory);
         llvm_writer_constant(out, type == VarTypeBool ? VarTypeUInt8 : type,
-                             identity_bits(type, op));
+                             reduce_rule_neutral(op, type));
     }
     text_put(out, ">\n");
     for (unsigned step = width / 2; step > 0; step /= 2) {

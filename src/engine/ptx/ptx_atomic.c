@@ -15,6 +15,7 @@
  *         @p bra Lk
  */
 #include "engine/ptx/ptx_writer.h"
+#include "ir/reduce_rule.h"
 
 /* ---- combining */
 
@@ -53,7 +54,7 @@ static void combine(PtxWriter *writer, VarType type, ReduceOp op, PtxArg result,
     }
     ptx_text_put(text, type, ptx_ops_pattern(reducing_op(op, type), type), result, old,
                  value);
-    if (type_info[type].is_integer && type_info[type].size < 4)
+    if (ptx_is_narrow(type))
         ptx_convert_extend(writer, type, result, result);
 }
 
@@ -90,10 +91,9 @@ static const char *instruction(const PtxTarget *target, VarType type, ReduceOp o
 /* Types that the instructions have: no 64-bit sums of signed ones, logic on bits. */
 static const char *instruction_type(VarType type, ReduceOp op)
 {
-    static const char suffix[] = ".$t";
     return op == ReduceOpAnd || op == ReduceOpOr       ? ".$b"
            : op == ReduceOpAdd && type == VarTypeInt64 ? ".u64"
-                                                       : suffix;
+                                                       : ".$t";
 }
 
 /* ---- loops of compare and swap */
@@ -223,25 +223,6 @@ void ptx_atomic_reduce(PtxWriter *writer, VarType type, ReduceOp op, PtxArg valu
                  mask);
 }
 
-/* What changes nothing when it is combined. */
-static uint64_t identity_bits(VarType type, ReduceOp op)
-{
-    const TypeInfo *info = &type_info[type];
-    const uint64_t all = type_mask(type), top = UINT64_C(1) << (info->size * 8 - 1);
-    switch (op) {
-    case ReduceOpAdd:
-        return info->is_float ? top : 0; /* -0 keeps the sign of a zero */
-    case ReduceOpMul:
-        return info->one;
-    case ReduceOpMin:
-        return info->is_float ? all & ~top : info->is_signed ? all & ~top : all;
-    case ReduceOpMax:
-        return info->is_float ? all & ~top : info->is_signed ? top : 0;
-    default:
-        return op == ReduceOpAnd ? all : 0;
-    }
-}
-
 /* Combine the values of all lanes of a warp, in every lane: those at distances 16, 8,
  * 4, 2, 1. */
 static void combine_warp(PtxWriter *writer, VarType type, ReduceOp op, PtxArg value)
@@ -293,7 +274,7 @@ void ptx_atomic_reduce_local(PtxWriter *writer, VarType type, ReduceOp op, PtxAr
                  "setp.eq.u64 $p, $v, $0; not.pred $q, $2; or.pred $p, $p, $q; "
                  "vote.sync.all.pred $p, $p, -1; @!$p bra $3",
                  address, lowest, adds, each);
-    ptx_text_literal(text, type, none, identity_bits(type, op));
+    ptx_text_literal(text, type, none, reduce_rule_neutral(op, type));
     ptx_text_put(text, type, "selp.$b $0, $0, $1, $2", sum, none, adds);
     combine_warp(writer, type, op, sum);
     ptx_text_put(text, type,
@@ -350,7 +331,7 @@ void ptx_atomic_exchange(PtxWriter *writer, uint32_t position)
     const VarType type = (VarType) inst->type;
     PtxArg mask = ptx_memory_mask(writer, args[count - 1]);
     PtxArg result = ptx_writer_result(writer, position), values[2] = { ptx_number(1) };
-    PtxArg address = ptx_memory_address(writer, type, ptx_writer_value(writer, args[0]),
+    PtxArg address = ptx_memory_address(writer, ptx_writer_value(writer, args[0]),
                                         ptx_writer_value(writer, args[count - 2]),
                                         type_info[type].size);
     for (uint32_t k = 1; k + 2 < count; ++k)

@@ -16,15 +16,10 @@ static const char *const cvt_types[VarTypeCount] = {
     [VarTypeFloat16] = "f16", [VarTypeFloat32] = "f32", [VarTypeFloat64] = "f64"
 };
 
-static bool is_narrow(VarType type)
-{
-    return type_info[type].is_integer && type_info[type].size < 4;
-}
-
 /* Type of the register that holds an integer. */
 static const char *held_as(VarType type)
 {
-    return is_narrow(type) ? ptx_types[type].name : cvt_types[type];
+    return ptx_is_narrow(type) ? ptx_types[type].name : cvt_types[type];
 }
 
 void ptx_convert_extend(PtxWriter *writer, VarType type, PtxArg to, PtxArg from)
@@ -84,12 +79,12 @@ static void integer_to_integer(char pattern[PTX_PATTERN_SIZE], VarType to, VarTy
     else if (type_info[to].size == 8)
         PTX_JOIN(pattern, "cvt.", cvt_types[to][0] == 's' ? "s64." : "u64.",
                  held_as(from), " $0, $1");
-    else if (type_info[from].size == 8 && is_narrow(to))
+    else if (type_info[from].size == 8 && ptx_is_narrow(to))
         PTX_JOIN(pattern, "cvt.u32.u64 $x, $1; cvt.", held_as(to), ".", cvt_types[to],
                  " $0, $x");
     else if (type_info[from].size == 8)
         PTX_JOIN(pattern, "cvt.u32.u64 $0, $1");
-    else if (is_narrow(to))
+    else if (ptx_is_narrow(to))
         PTX_JOIN(pattern, "cvt.", held_as(to), ".", cvt_types[to], " $0, $1");
     else
         PTX_JOIN(pattern, "mov.b32 $0, $1");
@@ -118,7 +113,7 @@ static void write_bitcast(PtxWriter *writer, uint32_t position, VarType to,
 {
     PtxText *text = &writer->text;
     const bool same = ptx_types[to].in == ptx_types[from].in;
-    if (same && (!is_narrow(to) || to == from)) {
+    if (same && (!ptx_is_narrow(to) || to == from)) {
         ptx_writer_set(writer, position, value);
         return;
     }

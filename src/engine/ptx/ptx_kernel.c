@@ -33,12 +33,13 @@ void ptx_kernel_name(Hash128 hash, char name[PTX_NAME_SIZE])
 
 bool ptx_kernel_supports(Op op, VarType type, VarType operand)
 {
+    (void) type;
     switch (op_info[op].group) {
     case GROUP_ARITH:
     case GROUP_FUNCTION:
     case GROUP_CONVERT:
     case GROUP_TABLE:
-        return ptx_ops_supports(op, type, operand);
+        return ptx_ops_supports(op, operand);
     default:
         return op != OP_MATVEC && op != OP_OUTER && op_is_defined(op, operand);
     }

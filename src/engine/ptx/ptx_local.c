@@ -83,7 +83,7 @@ static PtxArg in_bounds(PtxWriter *writer, uint32_t index, uint32_t entries,
 static PtxArg entry_address(PtxWriter *writer, VarType type, uint32_t array,
                             uint32_t index)
 {
-    return ptx_memory_address(writer, type, array_address(writer, array),
+    return ptx_memory_address(writer, array_address(writer, array),
                               ptx_writer_value(writer, index), entry_size(type));
 }
 

@@ -19,12 +19,11 @@ enum { VECTOR_BYTES = 16 };
 
 /* ---- single entries */
 
-PtxArg ptx_memory_address(PtxWriter *writer, VarType type, PtxArg base, PtxArg index,
-                          uint32_t stride)
+PtxArg ptx_memory_address(PtxWriter *writer, PtxArg base, PtxArg index, uint32_t stride)
 {
     PtxArg address = ptx_text_new(&writer->text, PTX_B64);
-    ptx_text_put(&writer->text, type, "mad.wide.u32 $0, $1, $2, $3", address, index,
-                 ptx_number(stride), base);
+    ptx_text_put(&writer->text, VarTypePointer, "mad.wide.u32 $0, $1, $2, $3", address,
+                 index, ptx_number(stride), base);
     return address;
 }
 
@@ -192,7 +191,7 @@ static void load_copies(PtxWriter *writer, uint32_t position)
     const Inst *inst = &writer->frame->program->insts[position];
     const VarType type = (VarType) inst->type;
     const uint32_t copies = writer->copies;
-    PtxArg address = ptx_memory_address(writer, type, writer->params[inst->aux],
+    PtxArg address = ptx_memory_address(writer, writer->params[inst->aux],
                                         writer->lane[0], type_info[type].size);
     PtxArg first = new_entries(writer, type, copies);
     load_entries(writer, type, "ld.global", first, address, copies, PTX_NONE);
@@ -212,8 +211,8 @@ void ptx_memory_load(PtxWriter *writer, uint32_t position)
                 load_copies(writer, position);
             return;
         }
-        address = ptx_memory_address(writer, type, address, writer->lane[0],
-                                     type_info[type].size);
+        address =
+            ptx_memory_address(writer, address, writer->lane[0], type_info[type].size);
     }
     ptx_memory_get(writer, type, "global", ptx_writer_result(writer, position), address,
                    0, PTX_NONE);
@@ -226,7 +225,7 @@ static void store_copies(PtxWriter *writer, VarType type, const PtxArg *operands
     PtxText *text = &writer->text;
     const uint32_t copies = writer->copies, size = type_info[type].size;
     PtxArg values[PTX_LANES_MOST], whole, single;
-    PtxArg address = ptx_memory_address(writer, type, base, writer->lane[0], size);
+    PtxArg address = ptx_memory_address(writer, base, writer->lane[0], size);
     memcpy(values, operands, copies * sizeof *values);
     values_to_entries(writer, type, values, copies);
     split_mask(writer, address, vector_entries(type, copies) * size,
@@ -252,7 +251,7 @@ void ptx_memory_store(PtxWriter *writer, uint32_t position)
         return;
     }
     PtxArg address =
-        ptx_memory_address(writer, type, base, writer->lane[0], type_info[type].size);
+        ptx_memory_address(writer, base, writer->lane[0], type_info[type].size);
     ptx_memory_put(writer, type, "global", values[0], address, 0, PTX_NONE);
 }
 
@@ -271,7 +270,7 @@ void ptx_memory_gather(PtxWriter *writer, uint32_t position)
     const VarType type = (VarType) inst->type;
     const uint32_t *args = inst->arg;
     PtxArg address =
-        ptx_memory_address(writer, type, ptx_writer_value(writer, args[0]),
+        ptx_memory_address(writer, ptx_writer_value(writer, args[0]),
                            ptx_writer_value(writer, args[1]), type_info[type].size);
     ptx_memory_get(writer, type, is_written(writer, args[0]) ? "global" : "global.nc",
                    ptx_writer_result(writer, position), address, 0,
@@ -283,7 +282,7 @@ void ptx_memory_gather_packet(PtxWriter *writer, uint32_t position)
     const Inst *inst = &writer->frame->program->insts[position];
     const VarType type = (VarType) inst->type;
     const uint32_t *args = inst->arg, count = inst->aux;
-    PtxArg address = ptx_memory_address(writer, type, ptx_writer_value(writer, args[0]),
+    PtxArg address = ptx_memory_address(writer, ptx_writer_value(writer, args[0]),
                                         ptx_writer_value(writer, args[1]),
                                         count * type_info[type].size);
     PtxArg first = new_entries(writer, type, count);
@@ -324,7 +323,7 @@ static void scatter_packet(PtxWriter *writer, const Inst *inst, const uint32_t *
     const uint32_t entries = vector_entries(type, count);
     PtxArg mask = ptx_memory_mask(writer, args[2]), whole, single = mask, values[64];
     PtxArg address =
-        ptx_memory_address(writer, type, ptx_writer_value(writer, args[0]),
+        ptx_memory_address(writer, ptx_writer_value(writer, args[0]),
                            ptx_writer_value(writer, args[1]), count * size);
     for (uint32_t k = 0; k < count; ++k)
         values[k] = ptx_writer_value(writer, args[3 + k]);
@@ -353,7 +352,7 @@ void ptx_memory_scatter(PtxWriter *writer, uint32_t position)
     }
     const VarType type = ptx_writer_type(writer, args[1]);
     PtxArg address =
-        ptx_memory_address(writer, type, ptx_writer_value(writer, args[0]),
+        ptx_memory_address(writer, ptx_writer_value(writer, args[0]),
                            ptx_writer_value(writer, args[2]), type_info[type].size);
     scatter_entry(writer, type, inst->aux, ptx_writer_value(writer, args[1]), address,
                   0, ptx_memory_mask(writer, args[3]));

@@ -166,9 +166,8 @@ static Kind kind_of(VarType type)
                                : KIND_UNSIGNED_LONG;
 }
 
-bool ptx_ops_supports(Op op, VarType type, VarType operand)
+bool ptx_ops_supports(Op op, VarType operand)
 {
-    (void) type;
     const Row *row = &rows[op];
     switch (op) {
     case OP_SELECT:
@@ -186,7 +185,7 @@ bool ptx_ops_supports(Op op, VarType type, VarType operand)
     }
     if (operand == VarTypePointer || operand == VarTypeFloat16)
         return false;
-    if (type_info[operand].is_integer && type_info[operand].size < 4 && !row->narrow)
+    if (ptx_is_narrow(operand) && !row->narrow)
         return false;
     return row->text[kind_of(operand)] != NULL;
 }

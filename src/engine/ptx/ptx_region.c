@@ -92,8 +92,7 @@ static bool prepare(PtxWriter *writer, const Region *region, PtxRegion *to)
 {
     PtxText *text = &writer->text;
     to->count = program_result_count(writer->frame->program, writer->root, region);
-    if (!to->results)
-        to->results = alloc_zero(to->count + 1u, sizeof(PtxArg));
+    to->results = alloc_zero(to->count + 1u, sizeof(PtxArg));
     TRY(to->results, false);
     for (uint32_t in = 0; in < PTX_CLASSES; ++in)
         to->low[in] = ptx_text_new_many(text, (PtxClass) in, 0);

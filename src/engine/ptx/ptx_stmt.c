@@ -29,11 +29,6 @@ static VarType type_of(const Stmt *s, uint32_t k)
     return (VarType) (k == 0 ? s->inst->type : s->program->insts[s->args[k - 1]].type);
 }
 
-static bool is_narrow(VarType type)
-{
-    return type_info[type].is_integer && type_info[type].size < 4;
-}
-
 static void write_type(Text *out, VarType type, char kind)
 {
     static const char *const narrow[VarTypeCount] = { [VarTypeInt8] = "s8",
@@ -43,11 +38,11 @@ static void write_type(Text *out, VarType type, char kind)
     const bool is_mask = type == VarTypeBool;
     if (kind == 'a')
         text_put(out, is_mask                  ? "u8"
-                      : is_narrow(type)        ? narrow[type]
+                      : ptx_is_narrow(type)    ? narrow[type]
                       : type == VarTypeFloat16 ? "b16"
                                                : ptx_types[type].name);
     else if (kind == 't' || is_mask)
-        text_put(out, is_narrow(type) ? narrow[type] : ptx_types[type].name);
+        text_put(out, ptx_is_narrow(type) ? narrow[type] : ptx_types[type].name);
     else
         text_putf(out, "b%u", type_info[type].size * 8u);
 }
@@ -132,7 +127,7 @@ bool ptx_stmt_write(PtxWriter *writer, uint32_t position)
     const char *source = s.program->stmts[s.inst->aux];
     for (uint32_t k = 1; k <= s.inst->count && k <= OPERANDS_MOST; ++k) {
         s.registers[k] = ptx_writer_value(writer, s.args[k - 1]);
-        if (is_narrow(type_of(&s, k))) {
+        if (ptx_is_narrow(type_of(&s, k))) {
             PtxArg half = ptx_text_new(text, PTX_B16);
             ptx_text_put(text, type_of(&s, k), "cvt.u16.u32 $0, $1", half,
                          s.registers[k]);
@@ -140,7 +135,7 @@ bool ptx_stmt_write(PtxWriter *writer, uint32_t position)
         }
     }
     PtxArg result = ptx_writer_result(writer, position);
-    const bool narrow = is_narrow(type_of(&s, 0));
+    const bool narrow = ptx_is_narrow(type_of(&s, 0));
     s.registers[0] = narrow ? ptx_text_new(text, PTX_B16) : result;
     text_put(&text->body, "\t{ ");
     TRY(write_text(&s, source), false);

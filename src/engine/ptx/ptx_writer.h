@@ -88,7 +88,7 @@ bool ptx_writer_literal(const PtxWriter *writer, uint32_t position, uint64_t *bi
 
 /* ---- ptx_ops.c, ptx_convert.c: arithmetic, conversions, tables */
 
-bool ptx_ops_supports(Op op, VarType type, VarType operand);
+bool ptx_ops_supports(Op op, VarType operand);
 /** An instruction of GROUP_ARITH or GROUP_TABLE. */
 void ptx_ops_write(PtxWriter *writer, uint32_t position);
 /** The pattern for $0 = op($1, $2, $3), for combinations of values in memory: integers
@@ -109,7 +109,7 @@ void ptx_memory_gather_packet(PtxWriter *writer, uint32_t position);
 void ptx_memory_packet_item(PtxWriter *writer, uint32_t position);
 void ptx_memory_scatter(PtxWriter *writer, uint32_t position);
 /** Register of the address of entry 'index' times 'stride' of an array. */
-PtxArg ptx_memory_address(PtxWriter *writer, VarType type, PtxArg base, PtxArg index,
+PtxArg ptx_memory_address(PtxWriter *writer, PtxArg base, PtxArg index,
                           uint32_t stride);
 /** Register of a mask operand; PTX_NONE: it is true in all lanes that are here. */
 PtxArg ptx_memory_mask(const PtxWriter *writer, uint32_t position);

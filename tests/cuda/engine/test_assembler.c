@@ -45,7 +45,7 @@ static void test_log(void **unused)
     DROP(index, empty, value, written, read);
 }
 
-/* The text, and the words of the assembler with its line. */
+/* What the assembler says, and the line of the text that it means. */
 static void test_refused(void **unused)
 {
     (void) unused;

@@ -94,7 +94,7 @@ static bool outside(Warp *w, const Insn *i, uint32_t lane, uint64_t address,
     return false;
 }
 
-/* Memory of the host of which nothing is known. */
+/* Memory of the host that is not in a SimMemory. */
 static bool find_in_host(Warp *w, const Insn *i, uint32_t lane, uint64_t address,
                          uint32_t bytes)
 {
